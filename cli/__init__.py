@@ -1,0 +1,1 @@
+"""The command `streamsched`, one file per verb."""

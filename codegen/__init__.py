@@ -1,0 +1,1 @@
+"""Everything that writes code or pictures from a program."""

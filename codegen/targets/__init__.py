@@ -1,0 +1,1 @@
+"""One module per target: what code is generated for."""

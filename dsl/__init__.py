@@ -1,0 +1,1 @@
+"""Everything that understands schedules: syntax, trace, plan, checks."""

@@ -1,0 +1,1 @@
+"""From a schedule and a trace to a program."""

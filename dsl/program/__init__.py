@@ -1,0 +1,1 @@
+"""What one host thread issues, in order: the hub of the project."""

@@ -1,0 +1,1 @@
+"""Diagnostics as text, one renderer per file."""

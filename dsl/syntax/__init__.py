@@ -1,0 +1,1 @@
+"""The syntax of schedules: text to tree and back."""

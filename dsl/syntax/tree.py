@@ -1,0 +1,352 @@
+"""The tree of a schedule: what the parser builds, the formatter prints and the planner reads.
+
+Spans and comments take no part in equality, so that `parse(format(tree)) == tree`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from streamsched.dsl.diagnostic import Span
+
+
+def _span() -> Span:
+    """A field for a node's span, left out of comparisons."""
+    return field(compare=False, kw_only=True)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment with its `#`. `own_line` tells a comment on a line of its own from one behind a statement."""
+
+    text: str
+    own_line: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name where it is declared or used."""
+
+    text: str
+    span: Span = _span()
+
+
+# Selectors
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSelector:
+    """`module "GLOB"`: every op inside the module calls that match."""
+
+    glob: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class OpSelector:
+    """`op "GLOB"`: every op whose operator's name matches."""
+
+    glob: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSelector:
+    """`value "NAME"` or `{ a, b }`: the ops of every statement of the scope's forward that binds one of the names."""
+
+    names: tuple[Name, ...]
+    braces: bool
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelector:
+    """`node "NAME"`: the op of that name in the trace."""
+
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class LineSelector:
+    """`line "FILE:FIRST-LAST"`: the ops issued from those lines."""
+
+    file: str
+    first: int
+    last: int
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSelector:
+    """A group's name."""
+
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class RangeSelector:
+    """`A .. B`: from A's first op to B's last op in program order."""
+
+    first: Selector
+    last: Selector
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class UnionSelector:
+    """`A | B`."""
+
+    left: Selector
+    right: Selector
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class IntersectionSelector:
+    """`A & B`."""
+
+    left: Selector
+    right: Selector
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceSelector:
+    """`A - B`."""
+
+    left: Selector
+    right: Selector
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSelector:
+    """`A[i]` or `A[start:stop]`, as Python counts. `start` is the index when `slice` is false."""
+
+    operand: Selector
+    start: int | None
+    stop: int | None
+    slice: bool
+    span: Span = _span()
+
+
+Selector: TypeAlias = (
+    ModuleSelector
+    | OpSelector
+    | ValueSelector
+    | NodeSelector
+    | LineSelector
+    | GroupSelector
+    | RangeSelector
+    | UnionSelector
+    | IntersectionSelector
+    | DifferenceSelector
+    | IndexSelector
+)
+
+
+# Statements
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleStatement:
+    """`schedule NAME`."""
+
+    name: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatement:
+    """`model "FILE-OR-PACKAGE:ATTR"`."""
+
+    file: str
+    attribute: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStatement:
+    """`scope "GLOB" [class NAME]`."""
+
+    glob: str
+    class_name: Name | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """`a, b: DTYPE[dims]`: inputs of one dtype and shape. A dim is a number or, for a dynamic one, a name."""
+
+    names: tuple[Name, ...]
+    dtype: str
+    dims: tuple[int | str, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class InputStatement:
+    """`input a, b: DTYPE[dims]`; several specs may follow one another, separated by commas or `;`."""
+
+    specs: tuple[InputSpec, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class InputsFromStatement:
+    """`inputs from "FILE-OR-PACKAGE:FN"`."""
+
+    file: str
+    attribute: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class LeafStatement:
+    """`leaf "GLOB"`."""
+
+    glob: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetStatement:
+    """`target NAME`."""
+
+    name: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceStatement:
+    """`device NAME`."""
+
+    name: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncStatement:
+    """`sync explicit` or `sync auto`."""
+
+    mode: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStatement:
+    """`memory auto`, `memory record_stream` or `memory join`."""
+
+    mode: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatement:
+    """`stream a, b { priority -1; cores aic N, aiv N }`. A number that was not given is None."""
+
+    names: tuple[Name, ...]
+    priority: int | None
+    aic: int | None
+    aiv: int | None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStatement:
+    """`group NAME = SELECTOR`."""
+
+    name: Name
+    selector: Selector
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementStatement:
+    """`a, b on STREAM`."""
+
+    selectors: tuple[Selector, ...]
+    stream: Name
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeStatement:
+    """`a, b -> c -> d`: happens-before from each stage to the next."""
+
+    stages: tuple[tuple[Selector, ...], ...]
+    span: Span = _span()
+
+    def __post_init__(self) -> None:
+        assert len(self.stages) >= 2 and all(self.stages), self
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeStatement:
+    """`a before b`: host issue order only."""
+
+    stages: tuple[tuple[Selector, ...], ...]
+    span: Span = _span()
+
+    def __post_init__(self) -> None:
+        assert len(self.stages) >= 2 and all(self.stages), self
+
+
+@dataclass(frozen=True, slots=True)
+class WorldStatement:
+    """`world N`."""
+
+    ranks: int
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class CostStatement:
+    """`cost GROUP = 120us`, in microseconds."""
+
+    group: Name
+    microseconds: float
+    span: Span = _span()
+
+
+Statement: TypeAlias = (
+    ScheduleStatement
+    | ModelStatement
+    | ScopeStatement
+    | InputStatement
+    | InputsFromStatement
+    | LeafStatement
+    | TargetStatement
+    | DeviceStatement
+    | SyncStatement
+    | MemoryStatement
+    | StreamStatement
+    | GroupStatement
+    | PlacementStatement
+    | EdgeStatement
+    | BeforeStatement
+    | WorldStatement
+    | CostStatement
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One parsed `.sched` file: its statements in the order of the text.
+
+    `span` covers the whole text; `span.end` is where a new statement can be appended. `comments` are in the order of
+    the text and take no part in equality of the tree (the formatter's tests compare them by text).
+    """
+
+    statements: tuple[Statement, ...]
+    comments: tuple[Comment, ...] = field(default=(), compare=False)
+    span: Span = _span()
+
+    @property
+    def name(self) -> str:
+        """The schedule's name; empty when the statement is missing."""
+        return next((s.name.text for s in self.statements if isinstance(s, ScheduleStatement)), "")
