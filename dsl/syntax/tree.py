@@ -11,18 +11,13 @@ from typing import TypeAlias
 from streamsched.dsl.diagnostic import Span
 
 
-def _span() -> Span:
-    """A field for a node's span, left out of comparisons."""
-    return field(compare=False, kw_only=True)  # type: ignore[no-any-return]
-
-
 @dataclass(frozen=True, slots=True)
 class Comment:
     """A comment with its `#`. `own_line` tells a comment on a line of its own from one behind a statement."""
 
     text: str
     own_line: bool
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +25,7 @@ class Name:
     """A name where it is declared or used."""
 
     text: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 # Selectors
@@ -41,7 +36,7 @@ class ModuleSelector:
     """`module "GLOB"`: every op inside the module calls that match."""
 
     glob: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class OpSelector:
     """`op "GLOB"`: every op whose operator's name matches."""
 
     glob: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,7 @@ class ValueSelector:
 
     names: tuple[Name, ...]
     braces: bool
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class NodeSelector:
     """`node "NAME"`: the op of that name in the trace."""
 
     name: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ class LineSelector:
     file: str
     first: int
     last: int
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ class GroupSelector:
     """A group's name."""
 
     name: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,7 @@ class RangeSelector:
 
     first: Selector
     last: Selector
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ class UnionSelector:
 
     left: Selector
     right: Selector
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +106,7 @@ class IntersectionSelector:
 
     left: Selector
     right: Selector
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +115,7 @@ class DifferenceSelector:
 
     left: Selector
     right: Selector
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +126,7 @@ class IndexSelector:
     start: int | None
     stop: int | None
     slice: bool
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 Selector: TypeAlias = (
@@ -157,7 +152,7 @@ class ScheduleStatement:
     """`schedule NAME`."""
 
     name: Name
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +161,7 @@ class ModelStatement:
 
     file: str
     attribute: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,7 @@ class ScopeStatement:
 
     glob: str
     class_name: Name | None
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +180,7 @@ class InputSpec:
     names: tuple[Name, ...]
     dtype: str
     dims: tuple[int | str, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +188,7 @@ class InputStatement:
     """`input a, b: DTYPE[dims]`; several specs may follow one another, separated by commas or `;`."""
 
     specs: tuple[InputSpec, ...]
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +197,7 @@ class InputsFromStatement:
 
     file: str
     attribute: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +205,7 @@ class LeafStatement:
     """`leaf "GLOB"`."""
 
     glob: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +213,7 @@ class TargetStatement:
     """`target NAME`."""
 
     name: Name
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +221,7 @@ class DeviceStatement:
     """`device NAME`."""
 
     name: Name
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +229,7 @@ class SyncStatement:
     """`sync explicit` or `sync auto`."""
 
     mode: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +237,7 @@ class MemoryStatement:
     """`memory auto`, `memory record_stream` or `memory join`."""
 
     mode: str
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +248,7 @@ class StreamStatement:
     priority: int | None
     aic: int | None
     aiv: int | None
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +257,7 @@ class GroupStatement:
 
     name: Name
     selector: Selector
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +266,7 @@ class PlacementStatement:
 
     selectors: tuple[Selector, ...]
     stream: Name
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +274,7 @@ class EdgeStatement:
     """`a, b -> c -> d`: happens-before from each stage to the next."""
 
     stages: tuple[tuple[Selector, ...], ...]
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         assert len(self.stages) >= 2 and all(self.stages), self
@@ -290,7 +285,7 @@ class BeforeStatement:
     """`a before b`: host issue order only."""
 
     stages: tuple[tuple[Selector, ...], ...]
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         assert len(self.stages) >= 2 and all(self.stages), self
@@ -301,7 +296,7 @@ class WorldStatement:
     """`world N`."""
 
     ranks: int
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +305,7 @@ class CostStatement:
 
     group: Name
     microseconds: float
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
 
 Statement: TypeAlias = (
@@ -344,7 +339,7 @@ class Schedule:
 
     statements: tuple[Statement, ...]
     comments: tuple[Comment, ...] = field(default=(), compare=False)
-    span: Span = _span()
+    span: Span = field(compare=False, kw_only=True)
 
     @property
     def name(self) -> str:
