@@ -1,0 +1,86 @@
+"""Lifetimes across streams: when each storage is freed, and what keeps its block from being reused too early."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from streamsched.dsl.plan.sync import Need, Sync
+from streamsched.dsl.program.steps import DEFAULT, Hazard
+from streamsched.dsl.trace.model import NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One storage in issue order: `home`, the rank after which it is freed, and its last use on each foreign stream.
+
+    `free` is NONE for what the program does not free (inputs, parameters, outputs).
+    """
+
+    storage: int
+    home: int
+    free: int
+    foreign: tuple[tuple[int, int], ...]  # (stream, last rank)
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What protects the lifetimes: `record_streams` are (rank, stream, storage), issued after that rank; `joins` are
+    (rank, need): waits that home streams make before they reuse a block.
+    """
+
+    record_streams: tuple[tuple[int, int, int], ...]
+    joins: tuple[tuple[int, Need], ...]
+
+
+def lives(
+    touches: Sequence[Sequence[int]], homes: Mapping[int, int], streams: Sequence[int], kept: frozenset[int]
+) -> list[Life]:
+    """The lives of the storages that the program allocates.
+
+    `touches[rank]` are the storages that a rank reads, writes or holds by name; `homes` gives the home stream of each
+    allocated storage; `kept` are those that live on after exit.
+    """
+    last: dict[int, int] = {}
+    foreign: dict[int, dict[int, int]] = {}
+    for rank, storages in enumerate(touches[:-1]):
+        stream = streams[rank]
+        for storage in storages:
+            home = homes.get(storage)
+            if home is None:
+                continue
+            last[storage] = rank
+            if stream != home:
+                foreign.setdefault(storage, {})[stream] = rank
+    return [
+        Life(
+            storage,
+            homes[storage],
+            NONE if storage in kept else last[storage],
+            tuple(sorted(foreign.get(storage, {}).items())),
+        )
+        for storage in sorted(last)
+    ]
+
+
+def protect(lives: Sequence[Life], sync: Sync, mode: str, whole_graph: bool) -> Protection:
+    """What `memory auto`, `record_stream` or `join` (`mode`) does for the lives.
+
+    A storage is safe if its home stream, before the next rank issued there after the free, has waited for every
+    foreign use. With no next rank in this call, the next is behind the entry of the next call, which follows exit.
+    """
+    record_streams: list[tuple[int, int, int]] = []
+    joins: list[tuple[int, Need]] = []
+    for life in lives:
+        if life.free == NONE:
+            if life.home != DEFAULT and not whole_graph:
+                record_streams.append((len(sync.streams) - 1, DEFAULT, life.storage))
+            continue
+        reuse = sync.next_on(life.home, life.free)
+        for stream, use in life.foreign:
+            safe = reuse == NONE or sync.follows(reuse, use)
+            if mode == "record_stream" or (mode == "auto" and not safe):
+                record_streams.append((use, stream, life.storage))
+            elif not safe:
+                joins.append((reuse, Need(use, Hazard.WAR, life.storage)))
+    return Protection(tuple(record_streams), tuple(joins))

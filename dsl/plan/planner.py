@@ -1,0 +1,48 @@
+"""From a schedule and a trace to a program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.plan.assemble import assemble
+from streamsched.dsl.plan.dependence import dependencies, held_storages, name_dependencies
+from streamsched.dsl.plan.order import build, explain_cycle, issue_order
+from streamsched.dsl.plan.places import Locator
+from streamsched.dsl.plan.resolve import resolve
+from streamsched.dsl.plan.settings import settings_of
+from streamsched.dsl.program.steps import Program
+from streamsched.dsl.syntax.tree import Schedule
+from streamsched.dsl.trace.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What planning gives: a program, unless an error kept it from being made, and what was found on the way."""
+
+    program: Program | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def plan(schedule: Schedule, trace: Trace, base: str, target: str | None = None) -> Plan:
+    """The program of `schedule` over `trace`.
+
+    `base` is the schedule's folder, from which the trace's source files are named; `target` overrides the schedule's.
+    The schedule must be free of syntax errors.
+    """
+    settings = settings_of(schedule, target)
+    locator = Locator(trace, base)
+    resolved = resolve(schedule, settings, trace, locator)
+    found = list(resolved.diagnostics)
+    if any(d.severity is Severity.ERROR for d in found):
+        return Plan(None, tuple(found))
+    demanded = dependencies(trace)
+    held = held_storages(trace)
+    pairs = [(d.before, d.after) for d in demanded] + name_dependencies(trace, held)
+    graph = build(len(trace.ops), resolved.nodes, pairs, resolved.precedences)
+    issued, stuck = issue_order(graph)
+    if stuck:
+        names = [trace.ops[op].name for op in range(len(trace.ops))]
+        sources = [locator.source(op) if op in stuck else None for op in range(len(trace.ops))]
+        return Plan(None, (*found, *explain_cycle(graph, stuck, names, sources)))
+    return Plan(assemble(settings, resolved, trace, locator, issued, demanded, held), tuple(found))

@@ -1,0 +1,74 @@
+"""What a schedule says once for the whole program: target, sync, memory, streams."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.program.steps import Stream
+from streamsched.dsl.syntax.digest import digest
+from streamsched.dsl.syntax.tree import (
+    MemoryStatement,
+    Schedule,
+    ScheduleStatement,
+    StreamStatement,
+    SyncStatement,
+    TargetStatement,
+)
+
+DEFAULT_TARGET = "npugraph_ex"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A schedule's settings, defaults filled in. `streams[0]` is `default`."""
+
+    name: str
+    target: str
+    sync: str
+    memory: str
+    streams: tuple[Stream, ...]
+    span: Span
+    insert: Span
+    digest: str
+
+    @property
+    def whole_graph(self) -> bool:
+        """Whether one captured graph holds the whole program."""
+        return self.target == "npugraph_ex"
+
+    def stream(self, name: str) -> int:
+        """The index of the stream `name`, which must be declared."""
+        return next(index for index, stream in enumerate(self.streams) if stream.name == name)
+
+
+def settings_of(schedule: Schedule, target: str | None = None) -> Settings:
+    """The settings of `schedule`; `target` overrides its own."""
+    span = schedule.span.start
+    chosen, sync, memory = DEFAULT_TARGET, "explicit", "auto"
+    streams = {"default": Stream("default")}
+    for statement in schedule.statements:
+        match statement:
+            case ScheduleStatement():
+                span = statement.span
+            case TargetStatement(name):
+                chosen = name.text
+            case SyncStatement(mode):
+                sync = mode
+            case MemoryStatement(mode):
+                memory = mode
+            case StreamStatement(names, priority, aic, aiv):
+                for name in names:
+                    streams[name.text] = Stream(name.text, name.span, priority, aic, aiv)
+            case _:
+                pass
+    return Settings(
+        schedule.name,
+        target or chosen,
+        sync,
+        memory,
+        tuple(streams.values()),
+        span,
+        schedule.span.end,
+        digest(schedule),
+    )
