@@ -1,0 +1,16 @@
+"""One line for each diagnostic: `file:line:column: severity CODE message`, for editors, `grep` and short logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.report.excerpt import printable
+
+
+def render(diagnostics: Iterable[Diagnostic], read: Callable[[str], str | None]) -> str:
+    """The report, a line for each diagnostic; empty without diagnostics. No source text is read."""
+    return "".join(
+        f"{diagnostic.span}: {diagnostic.severity.value} {diagnostic.code} {printable(diagnostic.message)}\n"
+        for diagnostic in diagnostics
+    )
