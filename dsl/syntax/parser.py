@@ -1,0 +1,108 @@
+"""Text to schedule."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from lark import Lark
+from lark.exceptions import UnexpectedInput
+
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.syntax.builder import Builder, NotAStatementError
+from streamsched.dsl.syntax.names import check_names
+from streamsched.dsl.syntax.rules import syntax_error
+from streamsched.dsl.syntax.slips import explain
+from streamsched.dsl.syntax.source import Fault, Source
+from streamsched.dsl.syntax.statements import Piece, Remark, cut
+from streamsched.dsl.syntax.tree import Comment, Schedule, Statement
+from streamsched.grammars.tables import load_parser
+
+ERROR_LIMIT = 20
+"""How many syntax errors of one file are reported."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A schedule with what was found while reading it.
+
+    Statements that did not parse are not in `schedule`; `complete` tells that there are none, so that printing the
+    tree loses nothing.
+    """
+
+    schedule: Schedule
+    diagnostics: tuple[Diagnostic, ...]
+    complete: bool
+
+
+def parse(text: str, file: str) -> Parsed:
+    """Parse the text of a `.sched` file and check its names. Faults are returned, never raised.
+
+    `file` is what spans call the text. Newlines may be of any kind, and a byte order mark may stand in front.
+    """
+    source = Source(text, file)
+    reader = _Reader(source, [], [], [], set())
+    if "\0" in text:
+        reader.faults.append(_not_text(source))
+    else:
+        reader.read()
+    schedule = Schedule(tuple(reader.statements), tuple(reader.comments), span=source.span(0, len(text)))
+    if len(reader.faults) > ERROR_LIMIT:
+        faults = [*reader.faults[:ERROR_LIMIT], _too_many(reader.faults[-1])]
+        return Parsed(schedule, tuple(map(syntax_error, faults)), False)
+    found = [*map(syntax_error, reader.faults), *check_names(schedule, frozenset(reader.torn))]
+    return Parsed(schedule, tuple(sorted(found, key=lambda finding: finding.span)), not reader.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What has been read of a source so far. `torn` are the words of the statements that did not parse."""
+
+    source: Source
+    statements: list[Statement]
+    comments: list[Comment]
+    faults: list[Fault]
+    torn: set[str]
+
+    def read(self) -> None:
+        """Read the source, up to the error that is one too many."""
+        for part in cut(self.source):
+            if isinstance(part, Remark):
+                text = self.source.text[part.start : part.end].rstrip()
+                self.comments.append(Comment(text, part.own_line, span=self.source.span(part.start, part.end)))
+            elif (fault := self._statement(part)) is not None:
+                self.faults.append(fault)
+                self.torn.update(_WORD.findall(self.source.text, part.start, part.end))
+                if len(self.faults) > ERROR_LIMIT:
+                    return
+
+    def _statement(self, piece: Piece) -> Fault | None:
+        if piece.fault is not None:
+            return piece.fault
+        try:
+            tree = _parser().parse(self.source.text[piece.start : piece.end])
+            self.statements.append(Builder(self.source, piece.start).statement(tree))
+        except UnexpectedInput as error:
+            return explain(self.source, piece, error)
+        except NotAStatementError as error:
+            return error.fault
+        return None
+
+
+def _too_many(fault: Fault) -> Fault:
+    message = f"more errors follow: only the first {ERROR_LIMIT} are shown, and nothing from here on was read"
+    return Fault(fault.span.start, message)
+
+
+def _not_text(source: Source) -> Fault:
+    at = source.text.index("\0")
+    advice = "a schedule is UTF-8 text; this may be a binary file or text in UTF-16"
+    return Fault(source.span(at, at + 1), "this file is no text: it holds a NUL character", advice)
+
+
+@cache
+def _parser() -> Lark:
+    return load_parser()
