@@ -1,0 +1,102 @@
+"""What the verbs share when they talk: exit codes, findings and progress. Data goes to stdout, talk to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.files import ReadError, ScheduleFile, read_text
+
+if TYPE_CHECKING:
+    from streamsched.dsl.pipeline import Progress
+
+CLEAN = 0
+FINDINGS = 1
+ABNORMAL = 2
+
+
+class Failure(click.ClickException):
+    """Something that makes the command's work impossible, with a message for people."""
+
+    exit_code = ABNORMAL
+
+    def show(self, file: IO[str] | None = None) -> None:
+        """Print the message as every other message of the command."""
+        say(f"error: {self.message}")
+
+
+def say(text: str) -> None:
+    """Talk: a line on stderr."""
+    print(text, file=sys.stderr)
+
+
+def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
+    """Errors and warnings are findings; information is not."""
+    return FINDINGS if any(d.severity is not Severity.INFO for d in diagnostics) else CLEAN
+
+
+def worth_telling(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Findings in the order of the text, information left out: for verbs whose work is not to check."""
+    return in_order(d for d in diagnostics if d.severity is not Severity.INFO)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Diagnostics in the order of the text."""
+    return sorted(diagnostics, key=lambda diagnostic: (diagnostic.span, diagnostic.code))
+
+
+def reader(schedules: Iterable[ScheduleFile]) -> Callable[[str], str | None]:
+    """What reports read excerpts with: the schedules as they were checked, other files from disk."""
+    texts = {schedule.path: schedule.text for schedule in schedules}
+
+    def read(file: str) -> str | None:
+        if file in texts:
+            return texts[file]
+        try:
+            return read_text(file)
+        except ReadError:
+            return None
+
+    return read
+
+
+def print_report(diagnostics: Sequence[Diagnostic], schedules: Iterable[ScheduleFile], stream: IO[str]) -> None:
+    """The report for people on `stream`, and its summary on stderr."""
+    if not diagnostics:
+        return
+    from streamsched.dsl.report import text
+    from streamsched.dsl.report.style import wants_colour
+    from streamsched.dsl.report.summary import summary
+
+    stream.write(text.render(diagnostics, reader(schedules), colour=wants_colour(stream, os.environ)))
+    stream.flush()
+    say(summary(diagnostics))
+
+
+@contextlib.contextmanager
+def tracing() -> Iterator[Progress | None]:
+    """Gives what to report progress with: a spinner on a terminal, else None.
+
+    Tracing runs the user's code: what that prints is talk, and goes to stderr.
+    """
+    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as stack:
+        if not sys.stderr.isatty():
+            yield None
+            return
+
+        def progress(words: str) -> None:
+            nonlocal status
+            if status is None:
+                from rich.console import Console
+
+                status = stack.enter_context(Console(stderr=True).status(words))
+            status.update(words)
+
+        status = None
+        yield progress

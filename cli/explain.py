@@ -1,0 +1,48 @@
+"""`streamsched explain`: a rule's documentation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streamsched.cli import console
+
+if TYPE_CHECKING:
+    from streamsched.dsl.rule import Rule
+
+
+@click.command("explain")
+@click.argument("code", required=False)
+def command(code: str | None) -> int:
+    """Explain a rule: what it finds, why that is bad, and what to write instead.
+
+    CODE is a rule's code or name; without one, all rules are listed.
+
+    \b
+    Example:
+        streamsched explain ORD101
+        streamsched explain missing-edge
+    """
+    from streamsched.dsl.rules import ALL
+
+    if code is None:
+        for rule in sorted(ALL.values(), key=lambda rule: rule.code):
+            click.echo(f"{rule.code}  {rule.severity.value:<7}  {rule.name}: {rule.summary}")
+        return console.CLEAN
+    wanted = code.strip().lower()
+    for rule in ALL.values():
+        if wanted in (rule.code.lower(), rule.name):
+            click.echo(f"{rule.code} {rule.name} ({rule.severity.value})\n\n{rule.page.strip()}")
+            return console.CLEAN
+    raise console.Failure(f"there is no rule {code}{_nearest(wanted, ALL)}")
+
+
+def _nearest(wanted: str, rules: dict[str, Rule[Any, Any]]) -> str:
+    """A few rules that may be meant."""
+    import difflib
+
+    words = {word.lower(): rule.code for rule in rules.values() for word in (rule.code, rule.name)}
+    near = dict.fromkeys(words[word] for word in difflib.get_close_matches(wanted, words, n=3))
+    meant = ", ".join(f"{code} ({rules[code].name})" for code in near)
+    return f"; did you mean {meant}?" if meant else "; `streamsched explain` lists them all"

@@ -1,0 +1,68 @@
+"""`streamsched lint`: check schedules."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from streamsched.cli import console, files
+from streamsched.dsl.files import ReadError
+
+if TYPE_CHECKING:
+    from streamsched.dsl.diagnostic import Diagnostic
+    from streamsched.dsl.files import ScheduleFile
+
+
+@click.command("lint")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "concise", "json"]),
+    default="text",
+    show_default=True,
+    help="How findings are printed.",
+)
+@click.option("--verbose", is_flag=True, help="Show the traceback of a model that cannot be traced.")
+def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
+    """Check schedules against their traced models.
+
+    PATH is a schedule, a folder to search for *.sched files, or - for standard input; without one, the current folder.
+    A schedule without a saved trace is traced first. Exits with 1 if there are errors or warnings.
+
+    \b
+    Example:
+        streamsched lint examples/
+        streamsched lint model.sched --output-format json
+    """
+    from streamsched.dsl.pipeline import load
+
+    found: list[Diagnostic] = []
+    schedules: list[ScheduleFile] = []
+    unreadable = False
+    for path in files.find_schedules(paths):
+        try:
+            with console.tracing() as progress:
+                loaded = load(path, verbose=verbose, progress=progress)
+        except ReadError as error:
+            console.say(f"error: {error}")
+            unreadable = True
+            continue
+        found += console.in_order(loaded.diagnostics)
+        schedules.append(loaded.file)
+    _print(found, schedules, output_format)
+    return console.ABNORMAL if unreadable else console.exit_code(found)
+
+
+def _print(found: list[Diagnostic], schedules: list[ScheduleFile], output_format: str) -> None:
+    if output_format == "text":
+        console.print_report(found, schedules, sys.stdout)
+    elif output_format == "concise":
+        from streamsched.dsl.report import concise
+
+        sys.stdout.write(concise.render(found, console.reader(schedules)))
+    else:
+        from streamsched.dsl.report import json
+
+        sys.stdout.write(json.render(found, console.reader(schedules)))

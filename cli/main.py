@@ -1,0 +1,117 @@
+"""The command `streamsched`: finds the verb, runs it, and turns every way to fail into a message and an exit code.
+
+Exit codes: 0 clean, 1 findings (errors or warnings), 2 abnormal (wrong usage, unreadable file, internal error), 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from streamsched.cli.console import ABNORMAL, CLEAN, say
+from streamsched.dsl.files import ReadError
+
+INTERRUPTED = 130
+VERBS = ("trace", "lint", "fmt", "gen", "show", "explain")
+
+
+class VerbGroup(click.Group):
+    """A group that imports a verb's module only when the verb is asked for, so that `lint` pays for nothing else."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order of a user's work."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a verb; None for an unknown one."""
+        if cmd_name not in VERBS:
+            return None
+        command = importlib.import_module(f"streamsched.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if not wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        click.echo(f"streamsched {version('streamsched')}")
+    except PackageNotFoundError:
+        click.echo("streamsched (not installed)")
+    ctx.exit()
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def cli() -> None:
+    """Schedules for the streams of a PyTorch model.
+
+    Write which ops run on which stream in a .sched file; streamsched checks it against the traced model and generates
+    the annotated forward().
+
+    \b
+    Example:
+        streamsched trace model.sched
+        streamsched lint  model.sched
+        streamsched gen   model.sched -o model_scheduled.py
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a message is never lost to a narrow encoding
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = cli.main(args=words, prog_name="streamsched", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()  # the reader has gone, as `head` goes
+        return CLEAN
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return ABNORMAL
+    except (ReadError, OSError) as error:
+        say(f"error: {error}")
+        if isinstance(error, OSError):
+            _discard_output()
+        return ABNORMAL
+    except Exception as error:
+        return _internal_error(error, words)
+    return code if isinstance(code, int) else CLEAN
+
+
+def _discard_output() -> None:
+    """Let what is still in stdout's buffer go nowhere, so that flushing it at exit does not raise again."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _internal_error(error: Exception, words: list[str]) -> int:
+    """Report a fault of streamsched's own."""
+    if "--verbose" in words or os.environ.get("STREAMSCHED_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    what = " ".join(str(error).split())[:300]
+    say(f"internal error: {type(error).__name__}{': ' if what else ''}{what}")
+    say("This is a fault of streamsched, not of your schedule. Please report it with the output of this command under")
+    say("STREAMSCHED_DEBUG=1 and, if you may share it, the schedule and its .trace.json.gz.")
+    return ABNORMAL
+
+
+if __name__ == "__main__":
+    sys.exit(main())

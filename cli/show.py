@@ -1,0 +1,32 @@
+"""`streamsched show`: the program as a table."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from streamsched.cli import console
+
+
+@click.command("show")
+@click.argument("schedule", metavar="FILE")
+def command(schedule: str) -> int:
+    """Show what a schedule makes of its model: streams side by side, why each sync is there, lifetimes.
+
+    \b
+    Example:
+        streamsched show model.sched
+    """
+    from streamsched.dsl.pipeline import load
+
+    with console.tracing() as progress:
+        loaded = load(schedule, progress=progress)
+    console.print_report(console.worth_telling(loaded.diagnostics), [loaded.file], sys.stderr)
+    if loaded.program is None:
+        return console.FINDINGS
+
+    from streamsched.codegen.show import show
+
+    sys.stdout.write(show(loaded.program))
+    return console.exit_code(loaded.diagnostics)

@@ -1,0 +1,75 @@
+"""Schedules as they lie on disk: where the text is, how it is read, and where its trace lies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+
+STDIN = "-"
+SUFFIX = ".sched"
+TRACE_SUFFIX = ".trace.json.gz"
+
+
+class ReadError(Exception):
+    """A file that cannot be read as text. Its message names the file and says why, for people."""
+
+    def __init__(self, file: str, why: str) -> None:
+        super().__init__(f"cannot read {file}: {why}")
+        self.file = file
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleFile:
+    """The text of a schedule and where it comes from.
+
+    `path` is as the user typed it, `<stdin>` for standard input. `text` has neither byte order mark nor carriage
+    returns; `newline` is the line end to write back. `base` is the folder that paths in the schedule are relative to.
+    `trace_path` is where the saved trace lies, empty for standard input.
+    """
+
+    path: str
+    text: str
+    base: str
+    trace_path: str
+    newline: str = "\n"
+
+
+def read_schedule(path: str) -> ScheduleFile:
+    """The schedule at `path` (`-` for standard input).
+
+    Raises `ReadError` where there is no such file, it is a folder, or its bytes are no UTF-8.
+    """
+    if path == STDIN:
+        if sys.stdin is None:
+            raise ReadError("<stdin>", "standard input is closed")
+        text, newline = _decode(sys.stdin.buffer.read(), "<stdin>")
+        return ScheduleFile("<stdin>", text, "", "", newline)
+    text, newline = _read(path)
+    stem = path.removesuffix(SUFFIX)
+    return ScheduleFile(path, text, os.path.dirname(path), stem + TRACE_SUFFIX, newline)
+
+
+def read_text(path: str) -> str:
+    """The text of any file, as `ScheduleFile.text` is. Raises `ReadError`."""
+    return _read(path)[0]
+
+
+def _read(path: str) -> tuple[str, str]:
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except (OSError, ValueError) as error:  # ValueError: a path with a NUL
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ReadError(path, why[:1].lower() + why[1:]) from error
+    return _decode(data, path)
+
+
+def _decode(data: bytes, file: str) -> tuple[str, str]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ReadError(file, f"it is not UTF-8 text (byte 0x{data[error.start]:02x} on line {line})") from error
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return text.replace("\r\n", "\n").replace("\r", "\n"), newline

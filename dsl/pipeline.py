@@ -1,0 +1,165 @@
+"""From a schedule's text to its checked program: what `trace`, `lint`, `gen` and `show` share.
+
+Each stage hands on to the next only if it found no error; what it found is kept either way. Nothing is printed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.files import ScheduleFile, read_schedule
+from streamsched.dsl.program.steps import Program
+from streamsched.dsl.syntax import tree
+from streamsched.dsl.syntax.formatter import format_schedule, format_statement
+from streamsched.dsl.syntax.parser import parse
+from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.request import InputTensor, TraceRequest
+
+Progress = Callable[[str], None]
+"""Called with a few words on what long work is doing now."""
+
+_DETERMINING = (
+    tree.ModelStatement,
+    tree.ScopeStatement,
+    tree.InputStatement,
+    tree.InputsFromStatement,
+    tree.LeafStatement,
+    tree.WorldStatement,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """How far a schedule came. `trace` and `program` are None from the stage on that stopped it."""
+
+    file: ScheduleFile
+    schedule: tree.Schedule
+    trace: Trace | None = None
+    program: Program | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether there are errors, so that nothing may be generated."""
+        return has_errors(self.diagnostics)
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether one of them is an error."""
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
+
+
+def load(path: str, *, target: str | None = None, verbose: bool = False, progress: Progress | None = None) -> Loaded:
+    """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input).
+
+    The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
+    for the schedule's own. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
+    """
+    return _checked(_planned(_with_trace(_parsed(path), verbose, progress), target))
+
+
+def load_trace(path: str, *, verbose: bool = False, progress: Progress | None = None) -> Loaded:
+    """Read and parse the schedule at `path` and trace its model anew. Raises `ReadError`."""
+    return _traced(_parsed(path), verbose, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """A schedule's text as it should look; None where syntax errors leave part of it unread, with what was found."""
+
+    file: ScheduleFile
+    text: str | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def load_formatted(path: str) -> Formatted:
+    """Read, parse and format the schedule at `path` (`-` for standard input). Raises `ReadError`."""
+    file = read_schedule(path)
+    parsed = parse(file.text, file.path)
+    if not parsed.complete:
+        return Formatted(file, None, parsed.diagnostics)
+    return Formatted(file, format_schedule(parsed.schedule))
+
+
+def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
+    """What to trace for `schedule`, whose paths are relative to `base`. It must have a `model` statement."""
+    model = next(s for s in schedule.statements if isinstance(s, tree.ModelStatement))
+    inputs = [s for s in schedule.statements if isinstance(s, tree.InputStatement)]
+    inputs_from = next((s for s in schedule.statements if isinstance(s, tree.InputsFromStatement)), None)
+    name = next((s for s in schedule.statements if isinstance(s, tree.ScheduleStatement)), model)
+    return TraceRequest(
+        base=base,
+        file=model.file,
+        attribute=model.attribute,
+        inputs=tuple(tensor for statement in inputs for spec in statement.specs for tensor in _tensors(spec)),
+        inputs_from=(inputs_from.file, inputs_from.attribute) if inputs_from else None,
+        determined_by=tuple(format_statement(s) for s in schedule.statements if isinstance(s, _DETERMINING)),
+        model_span=model.span,
+        inputs_span=inputs[0].span if inputs else inputs_from.span if inputs_from else None,
+        schedule_span=name.span,
+    )
+
+
+def _tensors(spec: tree.InputSpec) -> list[InputTensor]:
+    shape = tuple(dim for dim in spec.dims if isinstance(dim, int))
+    assert len(shape) == len(spec.dims), "named dims are refused while parsing"
+    return [InputTensor(name.text, spec.dtype, shape) for name in spec.names]
+
+
+def _parsed(path: str) -> Loaded:
+    file = read_schedule(path)
+    parsed = parse(file.text, file.path)
+    return Loaded(file, parsed.schedule, diagnostics=parsed.diagnostics)
+
+
+def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loaded:
+    """With the saved trace if there is one, else with a new one."""
+    if loaded.failed:
+        return loaded
+    file = loaded.file
+    if not file.trace_path or not os.path.lexists(file.trace_path):
+        return _traced(loaded, verbose, progress)
+
+    from streamsched.dsl.trace.freshness import staleness
+    from streamsched.dsl.trace.store import load as load_saved
+
+    request = trace_request(loaded.schedule, file.base)
+    saved = load_saved(file.trace_path, request.schedule_span)
+    found = loaded.diagnostics + saved.diagnostics
+    if saved.trace is not None:
+        found += staleness(saved.trace, file.base, request.determined_by, request.schedule_span)
+    return replace(loaded, trace=saved.trace, diagnostics=found)
+
+
+def _traced(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loaded:
+    """With a new trace of the model."""
+    if loaded.failed:
+        return loaded
+
+    from streamsched.dsl.trace.export import trace_model
+
+    request = trace_request(loaded.schedule, loaded.file.base)
+    traced = trace_model(request, verbose=verbose, progress=progress)
+    return replace(loaded, trace=traced.trace, diagnostics=loaded.diagnostics + traced.diagnostics)
+
+
+def _planned(loaded: Loaded, target: str | None) -> Loaded:
+    if loaded.failed or loaded.trace is None:
+        return loaded
+
+    from streamsched.dsl.plan.planner import plan
+
+    planned = plan(loaded.schedule, loaded.trace, loaded.file.base, target)
+    return replace(loaded, program=planned.program, diagnostics=loaded.diagnostics + planned.diagnostics)
+
+
+def _checked(loaded: Loaded) -> Loaded:
+    if loaded.failed or loaded.program is None:
+        return loaded
+
+    from streamsched.dsl.check.registry import check
+
+    return replace(loaded, diagnostics=loaded.diagnostics + check(loaded.program))

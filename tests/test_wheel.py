@@ -1,0 +1,99 @@
+"""The wheel, installed alone into an empty virtual environment: everything but tracing works there, without torch."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("cli", "codegen", "dsl", "grammars")
+EXAMPLE = ROOT / "examples" / "multi_stream"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel and the environment that it is installed in."""
+
+    wheel: Path
+    bin: Path
+
+    def run(self, *command: str, cwd: Path, code: int = 0) -> str:
+        """Run a program of the environment in `cwd` and return its output."""
+        program, *arguments = command
+        done = subprocess.run([str(self.bin / program), *arguments], cwd=cwd, capture_output=True, text=True)
+        assert done.returncode == code, done.stdout + done.stderr
+        assert done.stderr == "" or code
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    folder = tmp_path_factory.mktemp("wheel")
+    # Built from a copy: setuptools would put what lies in the checkout's build/ into the wheel.
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / "tree")
+    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, *pip, "wheel", "--no-deps", "-w", folder, folder / "tree"], check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
+    subprocess.run([folder / "venv" / "bin" / "python", *pip, "install", wheel], check=True)
+    return Installed(wheel, folder / "venv" / "bin")
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The example without its generated file, away from the checkout."""
+    for path in EXAMPLE.iterdir():
+        if path.suffix in (".sched", ".gz") or path.name == "model.py":
+            shutil.copy(path, tmp_path)
+    return tmp_path
+
+
+def test_grammar_templates_and_type_markers_are_in_the_wheel(installed: Installed) -> None:
+    names = zipfile.ZipFile(installed.wheel).namelist()
+    data = [
+        path.relative_to(ROOT)
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in (".lark", ".tables", ".jinja", ".typed")
+    ]
+    assert {path.suffix for path in data} == {".lark", ".tables", ".jinja", ".typed"}
+    assert [str(path) for path in data if f"streamsched/{path.as_posix()}" not in names] == []
+    assert [name for name in names if name.startswith(("tests/", "examples/", "cli/", "dsl/"))] == []
+
+
+def test_every_module_is_in_the_wheel(installed: Installed) -> None:
+    names = zipfile.ZipFile(installed.wheel).namelist()
+    modules = [path.relative_to(ROOT).as_posix() for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    assert [module for module in modules if f"streamsched/{module}" not in names] == []
+
+
+def test_the_base_install_has_no_torch(installed: Installed, tmp_path: Path) -> None:
+    code = "import importlib.util as u; print([n for n in ('torch', 'numpy', 'lark', 'jinja2') if u.find_spec(n)])"
+    assert installed.run("python", "-c", code, cwd=tmp_path) == "['lark', 'jinja2']\n"
+
+
+def test_version(installed: Installed, tmp_path: Path) -> None:
+    assert installed.run("streamsched", "--version", cwd=tmp_path).startswith("streamsched 0.")
+
+
+def test_lint_gen_and_fmt_work_from_a_saved_trace(installed: Installed, example: Path) -> None:
+    assert installed.run("streamsched", "fmt", "--check", ".", cwd=example) == ""
+    assert installed.run("streamsched", "lint", cwd=example) == ""
+    assert installed.run("streamsched", "gen", "multi_stream.sched", "-o", "out.py", cwd=example) == ""
+    assert (example / "out.py").read_text() == (EXAMPLE / "multi_stream_scheduled.py").read_text()
+
+
+def test_without_trace_and_torch_lint_says_how_to_get_them(installed: Installed, example: Path) -> None:
+    (example / "multi_stream.trace.json.gz").unlink()
+    output = installed.run("streamsched", "lint", cwd=example, code=1)
+    assert "pip install 'streamsched[trace]'" in output
+    assert "Traceback" not in output
