@@ -249,7 +249,7 @@ class Builder:
         return self.source.span(self.offset + place.start_pos, self.offset + place.end_pos)
 
     def _fail(self, span: Span, message: str, help: str | None = None) -> NoReturn:
-        raise NotAStatementError(Fault(span, message, advice))
+        raise NotAStatementError(Fault(span, message, help))
 
 
 def _tree(node: Node) -> Tree[Token]:

@@ -86,7 +86,7 @@ class _Reader:
             tree = _parser().parse(self.source.text[piece.start : piece.end])
             self.statements.append(Builder(self.source, piece.start).statement(tree))
         except UnexpectedInput as error:
-            return explain(self.source, piece, error)
+            return explain(self.source, piece.start, piece.end, error)
         except NotAStatementError as error:
             return error.fault
         return None
