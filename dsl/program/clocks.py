@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsched.dsl.program.steps import NONE, Program, StepKind
+from streamsched.dsl.program.steps import Program, StepKind
+from streamsched.dsl.trace.model import NONE
 
 
 @dataclass(frozen=True, slots=True)

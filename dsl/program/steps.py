@@ -124,18 +124,16 @@ class Step:
     reasons: tuple[Reason, ...] = ()  # of WAIT
 
     def __post_init__(self) -> None:
-        if self.kind in (StepKind.RECORD, StepKind.WAIT):
-            assert self.event != NONE, self
-        if self.kind in (StepKind.ALLOC, StepKind.FREE, StepKind.RECORD_STREAM):
-            assert self.storage != NONE, self
+        if self.event == NONE:
+            assert self.kind is not StepKind.RECORD and self.kind is not StepKind.WAIT, self
+        if self.storage == NONE:
+            assert self.kind is not StepKind.FREE and self.kind is not StepKind.RECORD_STREAM, self
 
     @property
     def runs(self) -> bool:
         """Whether it takes a place in its stream's order of accesses: entry, exit, kernels and allocations."""
-        return self.kind in _RUNS
-
-
-_RUNS = frozenset({StepKind.ENTRY, StepKind.LAUNCH, StepKind.ALLOC, StepKind.EXIT})
+        kind = self.kind
+        return kind is StepKind.LAUNCH or kind is StepKind.ALLOC or kind is StepKind.ENTRY or kind is StepKind.EXIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from streamsched.dsl.program.steps import DEFAULT, NONE, Order, Program, Reason, Step, StepKind, StorageKind
+from streamsched.dsl.program.steps import DEFAULT, Order, Program, Reason, Step, StepKind
+from streamsched.dsl.trace.model import NONE, StorageKind
 
 
 def unroll(program: Program) -> Program:
