@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import cast
 
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
@@ -28,7 +29,7 @@ _OPENING = {")": "(", "]": "[", "}": "{"}
 def explain(source: Source, start: int, end: int, error: UnexpectedInput) -> Fault:
     """What is wrong with the statement in `source.text[start:end]`, where lark stopped with `error`."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
-    at = end if at_end else start + error.pos_in_stream
+    at = end if at_end else start + cast(int, error.pos_in_stream)
     accepted: frozenset[str] = frozenset(error.interactive_parser.accepts())  # type: ignore[no-untyped-call]
     stop = Stop(source, start, end, at, accepted)
     for slip in _SLIPS:
