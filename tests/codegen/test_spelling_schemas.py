@@ -30,6 +30,8 @@ def line_of(entry: dict[str, str]) -> str | None:
     target = schema.partition("(")[0]
     name = target.partition(".")[0]
     places = places_of(name, entry.get("variants", "function"), entry.get("python_module", ""))
+    if "Dimname" in schema:
+        return None
     known = name in table.SPELLED or target in table.SPELLED
     if not known and (not places or name in table.UNSPELLABLE or (name.startswith("_") and not name.startswith("__"))):
         return None
