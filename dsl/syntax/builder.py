@@ -126,6 +126,7 @@ class Builder:
             self._name(dtype).text,
             tuple(self._int(dim) if dim.type == "INT" else self._name(dim).text for dim in map(_token, _given(dims))),
             span=self._span(_tree(node)),
+            dtype_span=self._span(_token(dtype)),
         )
 
     def _stream(self, names: Node, options: Sequence[Node], span: Span) -> StreamStatement:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from streamsched.dsl.syntax.tree import Schedule
 
-_Plain: TypeAlias = "None | bool | int | float | str | list[_Plain]"
+_Plain: TypeAlias = "bool | int | float | str | list[_Plain] | None"
 
 
 def digest(schedule: Schedule) -> str:

@@ -181,6 +181,7 @@ class InputSpec:
     dtype: str
     dims: tuple[int | str, ...]
     span: Span = field(compare=False, kw_only=True)
+    dtype_span: Span | None = field(default=None, compare=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
