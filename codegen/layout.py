@@ -1,0 +1,253 @@
+"""The body of the generated forward: a tree of lines, comments and `with` blocks.
+
+Consecutive statements of one side stream share a block, and what runs on `default` stands outside any. Records and
+waits are in the block of the stream concerned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeAlias
+
+from streamsched.codegen.names import Names
+from streamsched.codegen.pretty import WIDTH, pretty, pretty_with
+from streamsched.codegen.statements import Statements
+from streamsched.codegen.targets import Target
+from streamsched.codegen.units import Unit, UnitKind
+from streamsched.dsl.program.steps import DEFAULT, Program
+from streamsched.dsl.trace.model import NONE, Op, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A simple statement on one line; it is broken as the formatters would when it is rendered."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on a line of its own, without the `#`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`with contexts:` and what is in it."""
+
+    contexts: tuple[str, ...]
+    body: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        assert self.contexts and any(isinstance(node, Line | Block) for node in self.body), self
+
+
+Node: TypeAlias = Line | Comment | Block
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line with what decides where it stands. `stream` is NONE, `contexts` and `label` are None, where it is open."""
+
+    node: Line | Comment
+    stream: int
+    contexts: tuple[str, ...] | None = None
+    label: tuple[str, str] | None = None  # the groups, the source statement
+    deletes: bool = False
+    ahead: bool = False  # it belongs to what follows it
+
+
+def layout(
+    program: Program, trace: Trace, units: tuple[Unit, ...], statements: Statements, names: Names, target: Target
+) -> tuple[Node, ...]:
+    """Lay out the statements in blocks. The last unit is the return, which stands outside all."""
+    setter = _Setter(program, trace, names, target)
+    entries = [
+        entry
+        for place, unit in enumerate(units[:-1])
+        for entry in setter.entries(unit, statements.texts[place], statements.deletes[place])
+    ]
+    nodes: list[Node] = []
+    for stream, segment in _segments(_merge_deletes(entries)):
+        nodes += setter.segment(stream, segment, not nodes)
+    return (*nodes, Line(statements.texts[-1]))
+
+
+def render(nodes: Iterable[Node], level: int) -> list[str]:
+    """The lines of a body, indented by `level` levels."""
+    lines: list[str] = []
+    for node in nodes:
+        match node:
+            case Line(text=text):
+                lines += pretty(text, level)
+            case Comment(text=text):
+                lines.append(_shorten(f"{' ' * (4 * level)}# {text}"))
+            case Block(contexts=contexts, body=body):
+                lines += pretty_with(contexts, level)
+                lines += render(body, level + 1)
+    return lines
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 4].rstrip()} ..."
+
+
+@dataclass(frozen=True, slots=True)
+class _Setter:
+    program: Program
+    trace: Trace
+    names: Names
+    target: Target
+
+    def entries(self, unit: Unit, text: str, deletes: tuple[str, ...]) -> list[_Entry]:
+        """The lines of one unit."""
+        found: list[_Entry] = []
+        if unit.kind is UnitKind.RECORD_STREAM:
+            found.append(_Entry(self._record_stream(unit), unit.stream))
+        elif unit.kind in (UnitKind.RECORD, UnitKind.WAIT):
+            waits = unit.kind is UnitKind.WAIT
+            found.append(_Entry(self._sync(unit, waits), unit.stream, ahead=waits))
+        elif text:
+            ops = self._ops(unit)
+            found.append(_Entry(Line(text), unit.stream, _common_contexts(ops), self._label(unit, ops)))
+        if deletes:
+            found.append(_Entry(Line(f"del {', '.join(deletes)}"), NONE, deletes=True))
+        return found
+
+    def segment(self, stream: int, entries: list[_Entry], first: bool) -> list[Node]:
+        """The nodes of consecutive lines on one stream."""
+        body = self._nested(self._commented(_settled(entries), stream), 0)
+        runs = any(entry.label is not None for entry in entries)
+        if not self.target.has_streams:
+            said = runs and not (first and stream == DEFAULT)
+            return [*([Comment(f"on {self.program.streams[stream].name}")] if said else []), *body]
+        contexts = self.target.contexts(self.program.streams[stream], self.names.streams[stream])
+        return [Block(contexts, tuple(body))] if contexts and (runs or stream != DEFAULT) else body
+
+    def _record_stream(self, unit: Unit) -> Line | Comment:
+        value = unit.uses[0]
+        text = self.trace.values[value].expression or self.names.values[value]
+        if not self.target.has_streams:
+            return Comment(f"{self.program.streams[unit.user].name}: still uses {text} when its name dies")
+        return Line(self.target.record_stream(text, self.names.streams[unit.user]))
+
+    def _sync(self, unit: Unit, waits: bool) -> Line | Comment:
+        event = self.names.events[unit.event]
+        if not self.target.has_streams:
+            verb = "wait for" if waits else "record"
+            return Comment(f"{self.program.streams[unit.stream].name}: {verb} {event}")
+        return Line(self.target.wait(event) if waits else self.target.record(event))
+
+    def _ops(self, unit: Unit) -> tuple[Op, ...]:
+        if unit.kind is UnitKind.CALL:
+            call = self.trace.calls[unit.call]
+            return self.trace.ops[call.begin : call.end]
+        return (self.trace.ops[unit.op],) if unit.op != NONE else ()
+
+    def _label(self, unit: Unit, ops: Sequence[Op]) -> tuple[str, str]:
+        """The groups and the source statement of what a unit stands for; a view goes with its first user."""
+        step = self.program.steps[unit.step]
+        groups = ", ".join(self.program.groups[group].name for group in step.groups)
+        if step.op != NONE and unit.op != NONE:
+            ops = (self.trace.ops[step.op],)
+        statement = next((op.statement for op in ops if op.statement != NONE), NONE)
+        return groups, self.trace.statements[statement].text if statement != NONE else ""
+
+    def _commented(self, entries: list[_Entry], stream: int) -> list[_Entry]:
+        """A comment before each stretch of one group and statement; plain code on `default` needs none."""
+        found: list[_Entry] = []
+        last: tuple[str, str] | None = None
+        for entry in entries:
+            if entry.label != last and entry.label is not None:
+                last = entry.label
+                groups, statement = entry.label
+                text = ": ".join(filter(None, entry.label))
+                if text and (groups or (stream != DEFAULT and statement)):
+                    found.append(replace(entry, node=Comment(text)))
+            found.append(entry)
+        return found
+
+    def _nested(self, entries: list[_Entry], depth: int) -> list[Node]:
+        """The nodes of `entries`, in blocks for the contexts beyond `depth`."""
+        nodes: list[Node] = []
+        for context, run in groupby(entries, lambda entry: (entry.contexts or ())[depth : depth + 1]):
+            inside = list(run)
+            if context:
+                nodes.append(Block(context, tuple(self._nested(inside, depth + 1))))
+            else:
+                nodes += [entry.node for entry in inside]
+        return nodes
+
+
+def _common_contexts(ops: Sequence[Op]) -> tuple[str, ...]:
+    """The contexts around all of `ops`."""
+    common = ops[0].contexts if ops else ()
+    for op in ops:
+        common = _common(common, op.contexts)
+    return common
+
+
+def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    same = 0
+    while same < min(len(first), len(second)) and first[same] == second[same]:
+        same += 1
+    return first[:same]
+
+
+def _merge_deletes(entries: Iterable[_Entry]) -> list[_Entry]:
+    """Adjacent `del` lines as one."""
+    found: list[_Entry] = []
+    for entry in entries:
+        if entry.deletes and found and found[-1].deletes:
+            found[-1] = replace(entry, node=Line(f"{found[-1].node.text}, {entry.node.text.removeprefix('del ')}"))
+        else:
+            found.append(entry)
+    return found
+
+
+def _segments(entries: Iterable[_Entry]) -> list[tuple[int, list[_Entry]]]:
+    """Consecutive lines of one stream. Open lines stay where they are, but a block does not end with a `del`."""
+    segments: list[tuple[int, list[_Entry]]] = []
+    for entry in entries:
+        if not segments:
+            segments.append((entry.stream if entry.stream != NONE else DEFAULT, [entry]))
+            continue
+        stream, current = segments[-1]
+        if entry.stream in (NONE, stream):
+            current.append(entry)
+            continue
+        moved: list[_Entry] = []
+        while stream != DEFAULT and current[-1].deletes:
+            moved.insert(0, current.pop())
+        if moved and entry.stream != DEFAULT:
+            segments.append((DEFAULT, moved))
+            moved = []
+        segments.append((entry.stream, [*moved, entry]))
+    return segments
+
+
+def _settled(entries: list[_Entry]) -> list[_Entry]:
+    """The lines of one stream with their contexts and labels settled by their neighbours.
+
+    A wait goes with what follows it, a record, a record_stream or a `del` with what it follows.
+    """
+    ahead: list[_Entry | None] = [None] * len(entries)
+    following: _Entry | None = None
+    for place in range(len(entries) - 1, -1, -1):
+        ahead[place] = following
+        following = entries[place] if entries[place].label is not None else following
+    settled: list[_Entry] = []
+    before: _Entry | None = None
+    for entry, after in zip(entries, ahead, strict=True):
+        if entry.label is not None:
+            before = entry
+            settled.append(entry)
+            continue
+        neighbours = [other for other in (before, after) if other is not None]
+        contexts = _common(*(other.contexts or () for other in neighbours)) if len(neighbours) == 2 else ()
+        guide = after if entry.ahead and after is not None else before
+        settled.append(replace(entry, contexts=contexts, label=guide.label if guide is not None else None))
+    return settled

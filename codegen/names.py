@@ -1,0 +1,159 @@
+"""What each object is called in the generated forward.
+
+An object has the name that the user's source gives it. Names are bound again where the old object is no longer needed,
+as in the source; where two objects of one name are needed together, the later becomes `name_1`. Names that the source
+does not have are never names that it has.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from streamsched.codegen.lifetimes import Lifetimes, lifetimes
+from streamsched.codegen.objects import objects, owned
+from streamsched.codegen.units import Unit
+from streamsched.dsl.program.steps import DEFAULT, Program
+from streamsched.dsl.trace.model import NONE, Trace
+
+RESERVED = frozenset({"self", "torch", "torch_npu", "types", "F", "_", "l", "O", "I"}) | frozenset(keyword.kwlist)
+"""Names that nothing generated may take: what the file uses itself, and what linters call ambiguous."""
+
+_RESERVED = RESERVED | frozenset(dir(builtins))
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names in one forward: of objects, of streams (but `default`) and of events."""
+
+    objects: tuple[int, ...]  # by value
+    values: dict[int, str]  # by object
+    streams: tuple[str, ...]
+    events: tuple[str, ...]
+    lifetimes: Lifetimes
+
+    def __call__(self, value: int) -> str:
+        """The name of a value that an op makes."""
+        return self.values[self.objects[value]]
+
+
+def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Names:
+    """Name everything that `units` bind, and the streams and events."""
+    source = {value.local for value in trace.values} | {parameter.name for parameter in trace.parameters} - {""}
+    taken = set(_RESERVED | source)
+    streams = _fresh((stream.name for stream in program.streams[DEFAULT + 1 :]), taken, "_stream")
+    events = _fresh(program.events, taken, "_event")
+    lives = lifetimes(units, trace)
+    scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events)))
+    for place, unit in enumerate(units):
+        scribe.bind(place, unit)
+    return Names(objects(trace), scribe.names, ("", *streams), events, lives)
+
+
+def identifier(text: str) -> str:
+    """`text` as an identifier."""
+    found = re.sub(r"\W+", "_", text).strip("_") or "value"
+    return f"_{found}" if found[0].isdigit() else found
+
+
+def _fresh(wanted: Iterable[str], taken: set[str], suffix: str) -> tuple[str, ...]:
+    """A name for each of `wanted` that is not taken, which takes it."""
+    names: list[str] = []
+    for text in wanted:
+        name = identifier(text)
+        if name in taken:
+            name = _numbered(f"{name}{suffix}", taken)
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    number = 0
+    found = name
+    while found in taken:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+@dataclass
+class _Scribe:
+    trace: Trace
+    units: tuple[Unit, ...]
+    lives: Lifetimes
+    source: frozenset[str]  # names that a temporary may not take
+    reserved: frozenset[str]  # names that nothing may take
+    names: dict[int, str] = field(default_factory=dict)
+    bound: dict[str, int] = field(default_factory=dict)
+    holders: dict[int, set[str]] = field(default_factory=dict)  # by storage
+
+    def __post_init__(self) -> None:
+        self.needed = _parameter_uses(self.trace, self.units)
+
+    def bind(self, place: int, unit: Unit) -> None:
+        """Name the objects that `unit` binds."""
+        chosen: dict[str, int] = {}
+        for obj in unit.binds:
+            if obj in self.lives.last_use:
+                name = self._choose(obj, place, unit.binds, chosen)
+                chosen[name] = obj
+                self.names[obj] = name
+        for name, obj in chosen.items():
+            self._hold(name, obj)
+
+    def _hold(self, name: str, obj: int) -> None:
+        if obj in self.lives.inline:  # it may never be bound
+            return
+        if (old := self.bound.get(name)) is not None:
+            for storage in owned(self.trace, old):
+                self.holders[storage].discard(name)
+        self.bound[name] = obj
+        for storage in owned(self.trace, obj):
+            self.holders.setdefault(storage, set()).add(name)
+
+    def _choose(self, obj: int, place: int, binds: tuple[int, ...], chosen: dict[str, int]) -> str:
+        value = self.trace.values[obj]
+        base = identifier(value.local or value.inner or value.name)
+        number = 0
+        name = base
+        while name in chosen or not self._free(name, bool(value.local) and not number, place, binds):
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def _free(self, name: str, local: bool, place: int, binds: tuple[int, ...]) -> bool:
+        """Whether `name` can be bound at `place`; `local` tells that the source calls the object so."""
+        if name in self.needed and local:
+            return self.needed[name] <= place and self._droppable(name, place, binds)
+        if name in self.reserved or (name in self.source and not local):
+            return False
+        return self._droppable(name, place, binds)
+
+    def _droppable(self, name: str, place: int, binds: tuple[int, ...]) -> bool:
+        """Whether the object that has `name` is needed no more, and no memory dies with it too early."""
+        old = self.bound.get(name)
+        if old is None:
+            return True
+        if self.lives.last_use[old] > place:
+            return False
+        if self.lives.free_after(old, place):
+            return True
+        return all(
+            self.holders[storage] - {name} or any(storage in owned(self.trace, obj) for obj in binds)
+            for storage in owned(self.trace, old)
+        )
+
+
+def _parameter_uses(trace: Trace, units: tuple[Unit, ...]) -> dict[str, int]:
+    """For each parameter of forward(), the last unit that uses something reached through it."""
+    last = {parameter.name: NONE for parameter in trace.parameters}
+    for place, unit in enumerate(units):
+        for obj in unit.uses:
+            for word in re.findall(r"\w+", trace.values[obj].expression):
+                if word in last:
+                    last[word] = place
+    return last

@@ -1,0 +1,146 @@
+"""Units as Python statements, and where names are deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from streamsched.codegen.lifetimes import NEVER
+from streamsched.codegen.names import Names
+from streamsched.codegen.objects import owned
+from streamsched.codegen.pretty import WIDTH
+from streamsched.codegen.spelling import imports, spell_call
+from streamsched.codegen.trees import spell_tree, target, tree_imports
+from streamsched.codegen.units import Unit, UnitKind
+from streamsched.dsl.trace.model import Argument, Sequence, Trace
+
+_ROOM = WIDTH - 3 * 4
+"""The columns that a statement has, three blocks deep."""
+
+_LONGEST_INLINE = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """The text of each unit (empty where nothing is printed), the names to delete behind it, and the imports."""
+
+    texts: tuple[str, ...]
+    deletes: tuple[tuple[str, ...], ...]
+    imports: frozenset[str]
+
+
+def write_statements(units: tuple[Unit, ...], names: Names, trace: Trace) -> Statements:
+    """Print all ops, calls and the return; syncs and the ends of lifetimes have no text here."""
+    writer = _Writer(units, names, trace, [""] * len(units))
+    for place, unit in enumerate(units):
+        writer.write(place, unit)
+    return Statements(tuple(writer.texts), _deletes(units, names, trace, writer.inlined), frozenset(writer.imports))
+
+
+@dataclass
+class _Writer:
+    units: tuple[Unit, ...]
+    names: Names
+    trace: Trace
+    texts: list[str]
+    waiting: dict[int, str] = field(default_factory=dict)  # objects that may be written where they are used
+    inlined: set[int] = field(default_factory=set)
+    imports: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.places = {obj: place for place, unit in enumerate(self.units) for obj in unit.binds}
+
+    def write(self, place: int, unit: Unit) -> None:
+        """Write one unit, with the views among its operands inside it if that is short."""
+        if unit.kind in (UnitKind.OP, UnitKind.CALL, UnitKind.RETURN):
+            short = self._statement(unit, self._inline_name)
+            offered = [obj for obj in unit.uses if obj in self.waiting]
+            if offered and len(short) <= _ROOM:
+                self._remember(place, unit, short, self._inline_name)
+                self.inlined.update(offered)
+                for obj in offered:
+                    self.texts[self.places[obj]] = ""
+            else:
+                self._remember(place, unit, self._statement(unit, self.name), self.name)
+
+    def name(self, value: int) -> str:
+        """The text of a value: its name, or the expression of one that no op makes."""
+        made = self.trace.values[self.names.objects[value]]
+        return made.expression or self.names(value)
+
+    def _inline_name(self, value: int) -> str:
+        return self.waiting.get(self.names.objects[value]) or self.name(value)
+
+    def _remember(self, place: int, unit: Unit, text: str, name: Callable[[int], str]) -> None:
+        self.texts[place] = text
+        if len(unit.binds) == 1 and unit.binds[0] in self.names.lifetimes.inline:
+            right = self._right(unit, name)
+            if len(right) <= _LONGEST_INLINE:
+                self.waiting[unit.binds[0]] = right
+
+    def _statement(self, unit: Unit, name: Callable[[int], str]) -> str:
+        if unit.kind is UnitKind.RETURN:
+            return self._return(unit.result, name)
+        right = self._right(unit, name)
+        bound = target(unit.result, lambda value: self._wanted(unit, value))
+        assert bound is not None, "a call whose result cannot be bound is unfolded"
+        left, path = bound
+        return f"{left} = {right}{path}" if left else right
+
+    def _wanted(self, unit: Unit, value: int) -> str | None:
+        """The name that `unit` gives to a value of its result; None if nobody asks for it, or it has one already."""
+        obj = self.names.objects[value]
+        return self.names.values.get(obj) if obj in unit.binds else None
+
+    def _right(self, unit: Unit, name: Callable[[int], str]) -> str:
+        if unit.kind is UnitKind.OP:
+            op = self.trace.ops[unit.op]
+            self.imports |= imports(op)
+            return spell_call(op, self.trace, name)
+        call = self.trace.calls[unit.call]
+        given = [spell_tree(argument, name) for argument in call.args]
+        given += [f"{word}={spell_tree(argument, name)}" for word, argument in call.kwargs]
+        return f"self{call.accessor}({', '.join(given)})"
+
+    def _return(self, result: Argument, name: Callable[[int], str]) -> str:
+        self.imports |= tree_imports(result)
+        if isinstance(result, Sequence) and result.kind == "tuple" and len(result.items) > 1:
+            return f"return {', '.join(spell_tree(item, name) for item in result.items)}"
+        return f"return {spell_tree(result, name)}"
+
+
+def _deletes(units: tuple[Unit, ...], names: Names, trace: Trace, inlined: set[int]) -> tuple[tuple[str, ...], ...]:
+    """Behind each unit, the names to delete: those that hold memory which ends there, unless they end anyway."""
+    lives = names.lifetimes
+    deletes: list[list[str]] = [[] for _ in units]
+    bound: dict[str, int] = {}
+    ends: dict[int, list[str]] = {}
+    for place, unit in enumerate(units):
+        for obj in unit.binds:
+            if obj in names.values and obj not in inlined:
+                name = names.values[obj]
+                bound[name] = obj
+                end = max(lives.last_use[obj], lives.free[obj]) if owned(trace, obj) else NEVER
+                if end < len(units):
+                    ends.setdefault(end, []).append(name)
+        for name in ends.pop(place, ()):
+            dies = lives.next_run[place] != NEVER and _ends(bound.get(name), place, names)
+            if dies and not _bound_next(name, place, units, names, inlined):
+                deletes[place].append(name)
+                del bound[name]
+    return tuple(map(tuple, deletes))
+
+
+def _ends(obj: int | None, place: int, names: Names) -> bool:
+    """Whether `obj` is what was to end at `place`, and not a later object of the same name."""
+    return obj is not None and max(names.lifetimes.last_use[obj], names.lifetimes.free[obj]) == place
+
+
+def _bound_next(name: str, place: int, units: tuple[Unit, ...], names: Names, inlined: set[int]) -> bool:
+    """Whether the next statement binds `name` again."""
+    for unit in units[place + 1 :]:
+        if unit.kind in (UnitKind.OP, UnitKind.CALL):
+            kept = [obj for obj in unit.binds if obj in names.values and obj not in inlined]
+            if kept or unit.runs:
+                return any(names.values[obj] == name for obj in kept)
+    return False

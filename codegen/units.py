@@ -1,0 +1,153 @@
+"""A program as the statements that will be printed, in order, with what each uses and binds.
+
+Steps become units: kernels, folded module calls, syncs, ends of lifetimes. Views have no step: each is put right before
+the first unit that needs it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from streamsched.codegen.folding import Folding
+from streamsched.codegen.objects import call_refs, objects, op_refs
+from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind
+from streamsched.dsl.trace.model import NONE, Argument, Literal, Op, OpKind, Trace, refs
+
+
+class UnitKind(enum.Enum):
+    """What is printed."""
+
+    OP = "op"
+    CALL = "call"  # a module call
+    RECORD = "record"
+    WAIT = "wait"
+    RECORD_STREAM = "record_stream"
+    FREE = "free"
+    RETURN = "return"
+
+
+NOTHING = Literal("None")
+"""The result of what returns nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One statement to print.
+
+    `stream` is NONE where it does not matter which stream is current. `uses` and `binds` are objects (`objects`);
+    `binds` are those that come to be here. `step` is the step it stands for, of a view that of its first user.
+    """
+
+    kind: UnitKind
+    stream: int
+    step: int
+    op: int = NONE
+    call: int = NONE
+    event: int = NONE
+    storage: int = NONE
+    user: int = NONE  # of RECORD_STREAM: the stream that uses the storage
+    uses: tuple[int, ...] = ()
+    binds: tuple[int, ...] = ()
+    result: Argument = NOTHING
+    runs: bool = False  # launches or allocates
+
+
+def units(program: Program, trace: Trace, folding: Folding) -> tuple[Unit, ...]:
+    """The statements of the forward, in order; the last is its return."""
+    writer = _Writer(program, trace, folding, objects(trace))
+    for index, step in enumerate(program.steps):
+        writer.add(index, step)
+    return tuple(writer.printed)
+
+
+_SYNCS = {StepKind.RECORD: UnitKind.RECORD, StepKind.WAIT: UnitKind.WAIT}
+
+
+@dataclass
+class _Writer:
+    program: Program
+    trace: Trace
+    folding: Folding
+    objects: tuple[int, ...]
+    printed: list[Unit] = field(default_factory=list)
+    done: set[int] = field(default_factory=set)  # ops and views that are printed already
+    begun: set[int] = field(default_factory=set)  # calls that are printed already
+    bound: set[int] = field(default_factory=set)  # objects that are there already
+    holders: dict[int, list[int]] = field(default_factory=dict)  # by storage, the objects in it
+
+    def add(self, index: int, step: Step) -> None:
+        """Print one step."""
+        match step.kind:
+            case StepKind.LAUNCH | StepKind.ALLOC:
+                self._run(step.op, index, step.stream)
+            case StepKind.RECORD | StepKind.WAIT:
+                self.printed.append(Unit(_SYNCS[step.kind], step.stream, index, event=step.event))
+            case StepKind.RECORD_STREAM:
+                self._record_stream(index, step)
+            case StepKind.FREE:
+                self.printed.append(Unit(UnitKind.FREE, NONE, index, storage=step.storage))
+            case StepKind.EXIT:
+                used = self._need(refs(self.trace.result), index, DEFAULT)
+                self.printed.append(Unit(UnitKind.RETURN, DEFAULT, index, uses=used, result=self.trace.result))
+
+    def _run(self, op: int, index: int, stream: int) -> None:
+        """Print an op, or the module call in its place; a call is printed once, at its first kernel."""
+        call = self.folding.call_of[op]
+        if call == NONE:
+            self.done.add(op)
+            node = self.trace.ops[op]
+            used = self._need(op_refs(node), index, stream)
+            unit = Unit(UnitKind.OP, stream, index, op=op, uses=used, result=node.result, runs=_runs(node))
+            self._print(unit)
+        elif call not in self.begun:
+            self.begun.add(call)
+            made = self.trace.calls[call]
+            used = self._need(call_refs(made), index, stream)
+            runs = any(map(_runs, self.trace.ops[made.begin : made.end]))
+            self._print(Unit(UnitKind.CALL, stream, index, call=call, uses=used, result=made.result, runs=runs))
+
+    def _need(self, values: Iterable[int], index: int, stream: int) -> tuple[int, ...]:
+        """The objects of `values`, after printing the views among them that are not printed yet."""
+        needed: dict[int, None] = {}
+        for value in values:
+            producer = self.trace.values[value].producer
+            if producer != NONE and producer not in self.done and not _runs(self.trace.ops[producer]):
+                self._run(producer, index, stream)
+            needed[self.objects[value]] = None
+        return tuple(needed)
+
+    def _print(self, unit: Unit) -> None:
+        """Append `unit`, with the objects that come to be there."""
+        made = dict.fromkeys(self.objects[value] for value in refs(unit.result))
+        fresh = tuple(o for o in made if o not in self.bound and self.trace.values[o].producer != NONE)
+        self.bound.update(fresh)
+        for obj in fresh:
+            for storage in self.trace.values[obj].storages:
+                self.holders.setdefault(storage, []).append(obj)
+        self.printed.append(replace(unit, binds=fresh))
+
+    def _record_stream(self, index: int, step: Step) -> None:
+        """Print a record_stream on the object that lies in the storage with the fewest others."""
+        held = [*self._given.get(step.storage, ()), *self.holders.get(step.storage, ())]
+        if held:
+            holder = min(held, key=lambda obj: len(self.trace.values[obj].storages))
+            on = DEFAULT if step.stream == DEFAULT else NONE
+            unit = Unit(UnitKind.RECORD_STREAM, on, index, storage=step.storage, user=step.stream, uses=(holder,))
+            self.printed.append(unit)
+
+    @cached_property
+    def _given(self) -> dict[int, list[int]]:
+        """By storage, the values in it that no op makes."""
+        found: dict[int, list[int]] = {}
+        for index, value in enumerate(self.trace.values):
+            if value.producer == NONE:
+                for storage in value.storages:
+                    found.setdefault(storage, []).append(index)
+        return found
+
+
+def _runs(op: Op) -> bool:
+    return op.kind is not OpKind.VIEW
