@@ -1,0 +1,71 @@
+"""A program with what the rules need to know of it, each computed once and when first asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from streamsched.dsl.check.accesses import Race, missing_waits
+from streamsched.dsl.check.bounds import Bounds, bounds_of
+from streamsched.dsl.check.groups import Extent, extents, new_groups
+from streamsched.dsl.check.lifetimes import Reuse, reuses
+from streamsched.dsl.program.clocks import Clocks, clocks
+from streamsched.dsl.program.steps import Program, StepKind
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules read: a program and what follows from it."""
+
+    program: Program
+
+    def of(self, *kinds: StepKind) -> list[int]:
+        """The steps of some kinds, in issue order."""
+        found = [index for kind in kinds for index in self._by_kind.get(kind, ())]
+        return found if len(kinds) == 1 else sorted(found)
+
+    @cached_property
+    def _by_kind(self) -> dict[StepKind, list[int]]:
+        found: dict[StepKind, list[int]] = {}
+        for index, step in enumerate(self.program.steps):
+            found.setdefault(step.kind, []).append(index)
+        return found
+
+    @cached_property
+    def by_stream(self) -> tuple[tuple[int, ...], ...]:
+        """The running steps of each stream, in issue order."""
+        found: list[list[int]] = [[] for _ in self.program.streams]
+        for index in self.of(StepKind.ENTRY, StepKind.LAUNCH, StepKind.ALLOC, StepKind.EXIT):
+            found[self.program.steps[index].stream].append(index)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def clocks(self) -> Clocks:
+        """Happens-before."""
+        return clocks(self.program)
+
+    @cached_property
+    def bounds(self) -> tuple[Bounds, ...]:
+        """The bounds of each required order."""
+        return tuple(bounds_of(self.program, order) for order in self.program.required)
+
+    @cached_property
+    def missing(self) -> tuple[tuple[Race, ...], ...]:
+        """The missing waits, each as the dependencies that ask for it."""
+        return tuple(missing_waits(self.program))
+
+    @cached_property
+    def reuses(self) -> tuple[Reuse, ...]:
+        """What becomes of each freed block that several streams have used, over two calls."""
+        return tuple(reuses(self.program))
+
+    @cached_property
+    def extents(self) -> dict[int, Extent]:
+        """Where the running steps of each group lie."""
+        return extents(self.program)
+
+    @cached_property
+    def new_groups(self) -> dict[int, str]:
+        """By step: what a new group for it alone is to be called, for the steps that miss a wait."""
+        ends = (index for races in self.missing for index in (races[0].before, races[0].after))
+        return new_groups(self.program, dict.fromkeys(ends))

@@ -1,0 +1,28 @@
+"""Every rule by its code, for those who explain, list or test them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsched.dsl.check.registry import RULES as CHECK_RULES
+from streamsched.dsl.plan.rules import RULES as PLAN_RULES
+from streamsched.dsl.rule import Rule
+from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
+from streamsched.dsl.trace.rules import RULES as TRACE_RULES
+
+
+def _by_code() -> dict[str, Rule[..., Any]]:
+    rules: tuple[Rule[..., Any], ...] = (*SYNTAX_RULES, *TRACE_RULES, *PLAN_RULES, *CHECK_RULES)
+    found = {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}
+    assert len(found) == len(rules), "two rules have one code"
+    assert len({rule.name for rule in rules}) == len(rules), "two rules have one name"
+    return found
+
+
+ALL = _by_code()
+
+
+def find(text: str) -> Rule[..., Any] | None:
+    """The rule with that code or that name, in any case; None if there is none."""
+    wanted = text.strip().lower()
+    return next((rule for rule in ALL.values() if wanted in (rule.code.lower(), rule.name)), None)
