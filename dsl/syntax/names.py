@@ -15,11 +15,11 @@ FINDING_LIMIT = 50
 """How many findings of one rule are reported."""
 
 
-def check_names(schedule: Schedule, torn: frozenset[str] = frozenset()) -> tuple[Diagnostic, ...]:
+def check_names(schedule: Schedule, torn: frozenset[str] | None = None) -> tuple[Diagnostic, ...]:
     """What is wrong with the names and statements of `schedule`, rule by rule.
 
-    `torn` are the words of statements that did not parse: a name among them may well be declared or used there, so
-    nothing is said about it being undefined or unused.
+    `torn` are the words of the statements that did not parse, None if all did: a name among them may well be declared
+    or used there, so nothing is said about it being undefined or unused.
     """
     names = collect(schedule, torn)
     return tuple(finding for rule in NAME_RULES for finding in _first(rule(names)))

@@ -13,7 +13,6 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.syntax.builder import Builder, NotAStatementError
 from streamsched.dsl.syntax.names import check_names
 from streamsched.dsl.syntax.rules import syntax_error
-from streamsched.dsl.syntax.slips import explain
 from streamsched.dsl.syntax.source import Fault, Source
 from streamsched.dsl.syntax.statements import Piece, Remark, cut
 from streamsched.dsl.syntax.tree import Comment, Schedule, Statement
@@ -53,7 +52,8 @@ def parse(text: str, file: str) -> Parsed:
     if len(reader.faults) > ERROR_LIMIT:
         faults = [*reader.faults[:ERROR_LIMIT], _too_many(reader.faults[-1])]
         return Parsed(schedule, tuple(map(syntax_error, faults)), False)
-    found = [*map(syntax_error, reader.faults), *check_names(schedule, frozenset(reader.torn))]
+    torn = frozenset(reader.torn) if reader.faults else None
+    found = [*map(syntax_error, reader.faults), *check_names(schedule, torn)]
     return Parsed(schedule, tuple(sorted(found, key=lambda finding: finding.span)), not reader.faults)
 
 
@@ -86,6 +86,8 @@ class _Reader:
             tree = _parser().parse(self.source.text[piece.start : piece.end])
             self.statements.append(Builder(self.source, piece.start).statement(tree))
         except UnexpectedInput as error:
+            from streamsched.dsl.syntax.slips import explain  # compiles patterns that a right schedule does not need
+
             return explain(self.source, piece.start, piece.end, error)
         except NotAStatementError as error:
             return error.fault

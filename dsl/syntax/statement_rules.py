@@ -57,7 +57,9 @@ def missing_statement(names: Names) -> Iterator[Diagnostic]:
         stream side
     """
     schedule = names.schedule
-    if not schedule.statements and not names.torn:
+    if not schedule.statements and not names.complete:
+        return
+    if not schedule.statements:
         advice = 'begin with `schedule NAME` and `model "model.py:build"`'
         yield missing_statement.diagnostic(schedule.span.start, "this schedule is empty", help=advice)
         return
@@ -91,7 +93,7 @@ def misplaced_schedule(names: Names) -> Iterator[Diagnostic]:
         model "model.py:build"
     """
     first, *others = names.schedule.statements or [None]
-    if first is None or isinstance(first, ScheduleStatement) or names.torn:
+    if first is None or isinstance(first, ScheduleStatement) or not names.complete:
         return
     for statement in others:
         if isinstance(statement, ScheduleStatement):

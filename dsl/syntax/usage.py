@@ -33,7 +33,7 @@ class Names:
     """The names of one schedule, each list in the order of the text.
 
     `torn` are the words of statements that did not parse. A name among them may well be declared or used there, so
-    nothing is said about it being undefined or unused.
+    nothing is said about it being undefined or unused. `complete` tells that every statement parsed.
     """
 
     schedule: Schedule
@@ -41,10 +41,11 @@ class Names:
     groups: tuple[Name, ...]
     stream_uses: tuple[Name, ...]
     group_uses: tuple[Name, ...]
-    torn: frozenset[str] = frozenset()
+    torn: frozenset[str]
+    complete: bool
 
 
-def collect(schedule: Schedule, torn: frozenset[str] = frozenset()) -> Names:
+def collect(schedule: Schedule, torn: frozenset[str] | None = None) -> Names:
     """The names of `schedule`."""
     statements = schedule.statements
     return Names(
@@ -53,7 +54,8 @@ def collect(schedule: Schedule, torn: frozenset[str] = frozenset()) -> Names:
         groups=tuple(s.name for s in statements if isinstance(s, GroupStatement)),
         stream_uses=tuple(s.stream for s in statements if isinstance(s, PlacementStatement)),
         group_uses=tuple(name for s in statements for name in used_groups(s)),
-        torn=torn,
+        torn=torn or frozenset(),
+        complete=torn is None,
     )
 
 
