@@ -1,0 +1,97 @@
+"""Python objects as argument trees."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from streamsched.dsl.trace import model
+from streamsched.dsl.trace.model import Argument, Instance, Literal, Opaque, Ref, Sequence
+
+_DEPTH = 12
+
+
+def describe(value: object, tensor: Callable[[object], Argument | None], depth: int = 0) -> Argument:
+    """An object as a tree; `tensor` answers for the leaves that it knows (tensors, graph nodes, traced numbers)."""
+    known = tensor(value)
+    if known is not None:
+        return known
+    text = literal(value)
+    if text is not None:
+        return Literal(text)
+    if depth < _DEPTH:
+        tree = _container(value, lambda item: describe(item, tensor, depth + 1))
+        if tree is not None:
+            return tree
+    return Opaque(f"a {class_name(type(value))}")
+
+
+def literal(value: object) -> str | None:
+    """A constant as a Python expression; None for what is no constant.
+
+    A device is its string: whoever prints code for another device replaces `'meta'`.
+    """
+    if value is None or value is Ellipsis or (isinstance(value, bool | int | str | bytes) and _is_plain(value)):
+        return "..." if value is Ellipsis else repr(value)
+    if isinstance(value, float) and type(value) is float:
+        return repr(value) if math.isfinite(value) else f"float('{value}')"
+    if isinstance(value, complex) and type(value) is complex:
+        return repr(value)
+    if isinstance(value, torch.dtype | torch.layout | torch.memory_format):
+        return str(value)
+    if isinstance(value, torch.device):
+        return repr(str(value))
+    return None
+
+
+def _is_plain(value: object) -> bool:
+    return type(value) in (bool, int, str, bytes)
+
+
+def _container(value: object, item: Callable[[Any], Argument]) -> Argument | None:
+    if isinstance(value, slice):
+        return Sequence("slice", (item(value.start), item(value.stop), item(value.step)))
+    if type(value) is torch.Size:
+        return Sequence("tuple", tuple(map(item, value)))
+    if type(value) is tuple or (isinstance(value, list) and _is_list(value)):
+        return Sequence("tuple" if type(value) is tuple else "list", tuple(map(item, value)))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return Instance(class_name(type(value)), tuple(value._fields), tuple(map(item, value)))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = tuple(f.name for f in dataclasses.fields(value) if getattr(value, f.name, None) is not None)
+        return Instance(class_name(type(value)), fields, tuple(item(getattr(value, name)) for name in fields))
+    if isinstance(value, Mapping) and type(value).__module__ in (
+        "builtins",
+        "collections",
+        "torch.fx.immutable_collections",
+    ):
+        keys = [literal(key) for key in value]
+        if all(key is not None for key in keys):
+            return model.Mapping(tuple(map(str, keys)), tuple(map(item, value.values())))
+    return None
+
+
+def _is_list(value: list[Any]) -> bool:
+    return type(value) is list or type(value).__module__ == "torch.fx.immutable_collections"
+
+
+def class_name(cls: type) -> str:
+    """A class as "package.module:Class"."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def map_refs(argument: Argument, change: Callable[[int], Argument]) -> Argument:
+    """The tree with each `Ref` replaced by what `change` makes of its value."""
+    if isinstance(argument, Ref):
+        return change(argument.value)
+    if isinstance(argument, Sequence):
+        return Sequence(argument.kind, tuple(map_refs(item, change) for item in argument.items))
+    if isinstance(argument, model.Mapping):
+        return model.Mapping(argument.keys, tuple(map_refs(item, change) for item in argument.items))
+    if isinstance(argument, Instance):
+        return Instance(argument.type, argument.fields, tuple(map_refs(item, change) for item in argument.items))
+    return argument

@@ -1,0 +1,113 @@
+"""The calls of modules, recorded by global forward hooks."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+
+from streamsched.dsl.trace.model import NONE, Argument, Literal
+
+NOTHING = Literal("None")
+
+
+@dataclass(slots=True)
+class CallRecord:
+    """One call of a module while it is traced. `entered` and `left` are moments on the recorder's clock."""
+
+    path: str
+    occurrence: int
+    module: torch.nn.Module
+    code: CodeType | None
+    parent: int
+    entered: int
+    left: int = -1
+    args: tuple[Argument, ...] = ()
+    kwargs: tuple[tuple[str, Argument], ...] = ()
+    result: Argument = NOTHING
+    asks_compiling: bool = False
+    frame: FrameType | None = None
+    locals: dict[str, Any] = field(default_factory=dict)
+
+
+def forward_code(module: torch.nn.Module) -> CodeType | None:
+    """The code of a module's own forward(), under its decorators."""
+    function = inspect.unwrap(module.forward)
+    return getattr(getattr(function, "__func__", function), "__code__", None)
+
+
+class Calls:
+    """The stack of module calls, and all calls so far."""
+
+    def __init__(
+        self,
+        root: torch.nn.Module,
+        clock: Callable[[], int],
+        describe: Callable[[Any], Argument],
+        observe: Callable[[CallRecord, int], None],
+    ) -> None:
+        self._root = root
+        self._paths = {id(module): path for path, module in root.named_modules()}
+        self._clock = clock
+        self._describe = describe
+        self._observe = observe
+        self._stack: list[int] = []
+        self._seen: dict[str, int] = {}
+        self.records: list[CallRecord] = []
+
+    @property
+    def current(self) -> int:
+        """The innermost running call; NONE outside of the root's."""
+        return self._stack[-1] if self._stack else NONE
+
+    @property
+    def running(self) -> tuple[CallRecord, ...]:
+        """The running calls, outermost first."""
+        return tuple(self.records[index] for index in self._stack)
+
+    @contextlib.contextmanager
+    def hooks(self) -> Iterator[None]:
+        """Record calls while the context lasts."""
+        handles = [
+            register_module_forward_pre_hook(self._enter),
+            register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
+        ]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _enter(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+        path = self._paths.get(id(module))
+        if path is None or not (self._stack or module is self._root):
+            return
+        if self._stack:
+            self._observe(self.records[self._stack[-1]], self._stack[-1])
+        occurrence = self._seen.get(path, 0)
+        self._seen[path] = occurrence + 1
+        record = CallRecord(path, occurrence, module, forward_code(module), self.current, self._clock())
+        record.args = tuple(self._describe(arg) for arg in args)
+        self._stack.append(len(self.records))
+        self.records.append(record)
+
+    def _leave(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if not any(self.records[index].module is module for index in self._stack):
+            return
+        while True:
+            record = self.records[self._stack[-1]]
+            self._observe(record, self._stack[-1])
+            record.left = self._clock()
+            record.frame = None
+            record.locals = {}
+            self._stack.pop()
+            if record.module is module:
+                break
+        record.kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
+        record.result = self._describe(result)

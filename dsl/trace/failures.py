@@ -1,0 +1,86 @@
+"""What went wrong in the user's code, told by its own lines."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from dataclasses import dataclass
+from types import CodeType, TracebackType
+
+from streamsched.dsl.diagnostic import Related, Span
+from streamsched.dsl.trace.frames import Internals, raw_position, to_characters
+from streamsched.dsl.trace.sources import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a frame stood: an instruction of a code object."""
+
+    code: CodeType
+    lasti: int
+
+
+def places(error: BaseException) -> list[Place]:
+    """The frames that an exception passed through, outermost first."""
+    found: list[Place] = []
+    entry: TracebackType | None = error.__traceback__
+    while entry is not None:
+        found.append(Place(entry.tb_frame.f_code, entry.tb_lasti))
+        entry = entry.tb_next
+    return found
+
+
+def user_places(error: BaseException, internals: Internals) -> list[Place]:
+    """The frames of other people's code than torch's and the tracer's, outermost first."""
+    return [place for place in places(error) if place.code.co_filename not in internals]
+
+
+def span_of(place: Place, base: str, sources: Sources) -> Span:
+    """Where a place is in its file; the user's own files are named as the schedule is."""
+    line, end_line, column, end_column = raw_position(place.code, place.lasti)
+    filename = place.code.co_filename
+    return Span(
+        shown_path(filename, base, sources),
+        line,
+        to_characters(filename, line, column),
+        end_line,
+        to_characters(filename, end_line, end_column),
+    )
+
+
+def shown_path(filename: str, base: str, sources: Sources) -> str:
+    """A file's path as the user would type it."""
+    if sources.is_own(filename):
+        relative = os.path.relpath(os.path.realpath(filename), os.path.realpath(base))
+        return os.path.normpath(os.path.join(base, relative))
+    return filename
+
+
+def path_of(key: str, base: str, sources: Sources) -> str:
+    """The path of a file that a trace calls `key`, as the user would type it."""
+    return key if sources.is_installed(key) else os.path.normpath(os.path.join(base, key))
+
+
+def where(error: BaseException, base: str, sources: Sources, internals: Internals) -> tuple[Related, ...]:
+    """The innermost place in the user's own files; failing that, the innermost outside of torch."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        column = max(error.offset or 1, 1)
+        span = Span(shown_path(error.filename, base, sources), error.lineno, column, error.lineno, column)
+        return (Related(span, "here"),)
+    found = user_places(error, internals)
+    own = [place for place in found if sources.is_own(place.code.co_filename)]
+    for place in (own or found)[-1:]:
+        return (Related(span_of(place, base, sources), f"in {place.code.co_qualname}()"),)
+    return ()
+
+
+def cause(error: BaseException) -> str:
+    """An exception in one line: its type and the first line of its message."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    name = type(error).__name__
+    return f"{name}: {lines[0].rstrip('.')}" if lines else name
+
+
+def full_traceback(error: BaseException, verbose: bool) -> tuple[str, ...]:
+    """Python's own traceback as a note, where it was asked for."""
+    return ("".join(traceback.format_exception(error)).rstrip(),) if verbose else ()

@@ -1,0 +1,57 @@
+"""Whether a saved trace still fits the model and the schedule."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from streamsched.dsl.diagnostic import Diagnostic, Related, Span
+from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.model import Source, Trace
+from streamsched.dsl.trace.sources import installed_version, text_digest
+
+
+def staleness(trace: Trace, base: str, determined_by: tuple[str, ...], span: Span) -> tuple[Diagnostic, ...]:
+    """What has changed since a trace was made, for a schedule in the folder `base`.
+
+    Files and packages that are not here are unknown, not stale.
+    """
+    reasons = _statements(trace.determined_by, determined_by)
+    changed = [source for _, source in trace.sources if not source.package and _has_changed(source, base)]
+    reasons += [f"{source.path} has changed" for source in changed]
+    found: list[Diagnostic] = []
+    if reasons:
+        related = tuple(Related(_top(os.path.normpath(os.path.join(base, s.path))), "changed") for s in changed)
+        message = f"the saved trace is stale: {reasons[0]}"
+        found.append(rules.stale_trace(span, message, related, tuple(reasons[1:])))
+    return (*found, *_drift(trace, span))
+
+
+def _statements(then: tuple[str, ...], now: tuple[str, ...]) -> list[str]:
+    added = [f"`{text}` is new in the schedule" for text in now if text not in then]
+    removed = [f"`{text}` is no longer in the schedule" for text in then if text not in now]
+    if added or removed or then == now:
+        return added + removed
+    return ["the statements that determine it stand in another order"]
+
+
+def _has_changed(source: Source, base: str) -> bool:
+    try:
+        return bool(source.digest) and text_digest(Path(base, source.path).read_bytes()) != source.digest
+    except OSError:
+        return False
+
+
+def _top(file: str) -> Span:
+    return Span(file, 1, 1, 1, 1)
+
+
+def _drift(trace: Trace, span: Span) -> tuple[Diagnostic, ...]:
+    packages = sorted({(s.package, s.version) for _, s in trace.sources if s.package and s.version})
+    found: list[Diagnostic] = []
+    for package, version in packages:
+        here = installed_version(package)
+        if here is not None and here != version:
+            message = f"the trace was made with {package} {version}; here is {here}"
+            found.append(rules.package_drift(span, message, ()))
+    return tuple(found)

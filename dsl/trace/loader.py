@@ -1,0 +1,272 @@
+"""Importing the user's model and making its example inputs."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import importlib
+import importlib.util
+import inspect
+import operator
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from streamsched.dsl.diagnostic import Diagnostic, Related, Span
+from streamsched.dsl.trace import failures, rules
+from streamsched.dsl.trace.frames import Internals
+from streamsched.dsl.trace.request import DTYPES, TraceRequest
+from streamsched.dsl.trace.sources import Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What the steps of one trace share."""
+
+    request: TraceRequest
+    sources: Sources
+    internals: Internals
+    verbose: bool
+
+    def related(self, error: BaseException) -> tuple[Related, ...]:
+        """The place in the user's code that an exception came from."""
+        return failures.where(error, self.request.base, self.sources, self.internals)
+
+    def notes(self, error: BaseException) -> tuple[str, ...]:
+        """The traceback, where the user asked for it."""
+        return failures.full_traceback(error, self.verbose)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """How forward() is called."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def is_file(name: str) -> bool:
+    """Whether the part before the colon names a file, and no package."""
+    return name.endswith(".py") or "/" in name
+
+
+def load_model(session: Session) -> torch.nn.Module | Diagnostic:
+    """The model of the request, in evaluation mode, on the meta device."""
+    request = session.request
+    found = _attribute(session, request.file, request.attribute, request.model_span)
+    if isinstance(found, Diagnostic):
+        return found
+    target = found.value
+    if not isinstance(target, torch.nn.Module):
+        target = _build(session, target)
+    if isinstance(target, Diagnostic):
+        return target
+    # A schedule is for inference: dropout must not draw, batch norm must not count.
+    return _on_meta(target).eval()
+
+
+def _build(session: Session, target: object) -> torch.nn.Module | Diagnostic:
+    request = session.request
+    spelled = f'"{request.file}:{request.attribute}"'
+    if not callable(target):
+        return rules.not_a_module(request.model_span, f"{spelled} is a {type(target).__name__}, not a torch.nn.Module")
+    missing = _required(target)
+    if missing:
+        return rules.not_a_module(request.model_span, f"{spelled} cannot be called without its argument `{missing[0]}`")
+    try:
+        with torch.device("meta"), torch.no_grad():
+            built = target()
+    except (Exception, SystemExit) as error:
+        return _raised(session, error, request.model_span, f"{spelled} cannot be built")
+    if not isinstance(built, torch.nn.Module):
+        return rules.not_a_module(
+            request.model_span, f"{spelled} returns a {type(built).__name__}, not a torch.nn.Module"
+        )
+    return built
+
+
+def _required(target: Any) -> list[str]:
+    """The parameters that a callable cannot be called without."""
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in variadic]
+
+
+def _on_meta(model: torch.nn.Module) -> torch.nn.Module:
+    """The model itself if all its tensors are on the meta device, else a copy of it that is."""
+    tensors = {id(t): t for t in _tensors(model)}
+    if all(t.device.type == "meta" for t in tensors.values()):
+        return model
+    memo: dict[int, Any] = {key: _to_meta(tensor) for key, tensor in tensors.items()}
+    return copy.deepcopy(model, memo)
+
+
+def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
+    moved = tensor.detach().to("meta")
+    if isinstance(tensor, torch.nn.Parameter):
+        return torch.nn.Parameter(moved, requires_grad=tensor.requires_grad)
+    return moved
+
+
+def _tensors(model: torch.nn.Module) -> list[torch.Tensor]:
+    found = [*model.parameters(), *model.buffers()]
+    for module in model.modules():
+        found += [value for value in vars(module).values() if isinstance(value, torch.Tensor)]
+    return found
+
+
+# Finding attributes
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    value: Any
+
+
+def _attribute(session: Session, file: str, attribute: str, span: Span) -> _Found | Diagnostic:
+    module = _module(session, file, span)
+    if isinstance(module, Diagnostic):
+        return module
+    try:
+        return _Found(operator.attrgetter(attribute)(module))
+    except AttributeError:
+        names = [name for name in vars(module) if not name.startswith("_")]
+        near = difflib.get_close_matches(attribute, names, 1)
+        return rules.model_not_found(
+            span, f"{file} has no attribute `{attribute}`", f"did you mean `{near[0]}`?" if near else None
+        )
+
+
+def _module(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
+    try:
+        return _import_file(session, name, span) if is_file(name) else _import_package(name, span)
+    except (Exception, SystemExit) as error:
+        return _raised(session, error, span, f"importing {name} fails")
+
+
+def _import_package(name: str, span: Span) -> ModuleType | Diagnostic:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
+            raise  # the model's own import failed
+        return rules.model_not_found(span, f"there is no module `{error.name}`", "a file is written with its `.py`")
+
+
+def _import_file(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
+    path = Path(session.request.base, name)
+    if not path.is_file():
+        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.py")], 1)
+        kind = "a folder" if path.is_dir() else "not there"
+        return rules.model_not_found(span, f"{path} is {kind}", f"did you mean `{near[0]}`?" if near else None)
+    dotted = _dotted(Path(name), Path(session.request.base))
+    if dotted is not None:
+        return importlib.import_module(dotted)
+    sys.path.insert(1, str(path.parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None, path
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _dotted(name: Path, base: Path) -> str | None:
+    """The importable name of a file in a package; None for one that stands alone."""
+    folders = list(name.parts[:-1])
+    if not folders or not all(
+        (base.joinpath(*folders[: i + 1]) / "__init__.py").is_file() for i in range(len(folders))
+    ):
+        return None
+    return ".".join([*folders, name.stem])
+
+
+def _raised(session: Session, error: BaseException, span: Span, what: str) -> Diagnostic:
+    related, notes = session.related(error), session.notes(error)
+    if isinstance(error, SystemExit):
+        return rules.model_exits(span, f"{what}: it exits (code {error.code})", related, notes)
+    return rules.model_raises(span, f"{what}: {failures.cause(error)}", related, notes)
+
+
+# Inputs
+
+
+def load_inputs(session: Session, model: torch.nn.Module) -> Inputs | Diagnostic:
+    """The example inputs of the request, on the meta device, checked against forward()'s parameters."""
+    request = session.request
+    span = request.inputs_span or request.schedule_span
+    made = _from_function(session, span) if request.inputs_from else _from_statements(request, span)
+    if isinstance(made, Diagnostic):
+        return made
+    return _check(model, made, span) or made
+
+
+def _from_statements(request: TraceRequest, span: Span) -> Inputs | Diagnostic:
+    tensors: dict[str, torch.Tensor] = {}
+    for tensor in request.inputs:
+        dtype = getattr(torch, DTYPES.get(tensor.dtype, tensor.dtype), None)
+        if not isinstance(dtype, torch.dtype):
+            near = difflib.get_close_matches(tensor.dtype, DTYPES, 1)
+            known = f"did you mean `{near[0]}`?" if near else f"the dtypes are {', '.join(DTYPES)}"
+            return rules.wrong_inputs(span, f"`{tensor.dtype}` of input `{tensor.name}` is no dtype", (), known)
+        if tensor.name in tensors:
+            return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
+        tensors[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device="meta")
+    return Inputs((), tensors)
+
+
+def _from_function(session: Session, span: Span) -> Inputs | Diagnostic:
+    assert session.request.inputs_from is not None
+    file, attribute = session.request.inputs_from
+    found = _attribute(session, file, attribute, span)
+    if isinstance(found, Diagnostic):
+        return found
+    try:
+        with torch.device("meta"), torch.no_grad():
+            made = found.value()
+    except (Exception, SystemExit) as error:
+        return _raised(session, error, span, f'"{file}:{attribute}" makes no inputs')
+    if isinstance(made, Mapping):
+        return Inputs((), dict(made))
+    if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], tuple) and isinstance(made[1], Mapping):
+        return Inputs(made[0], dict(made[1]))
+    if isinstance(made, tuple):
+        return Inputs(made, {})
+    return rules.wrong_inputs(
+        span,
+        f'"{file}:{attribute}" returns a {type(made).__name__}',
+        (),
+        "return a tuple (the positional arguments), a dict (the keyword arguments), or a pair of both",
+    )
+
+
+def _check(model: torch.nn.Module, inputs: Inputs, span: Span) -> Diagnostic | None:
+    """What is wrong with calling `model.forward` with `inputs`."""
+    signature = inspect.signature(model.forward)
+    names = list(signature.parameters)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    spelled = f"forward({', '.join(map(str, signature.parameters.values()))})"
+    for name in inputs.kwargs:
+        if name not in signature.parameters and not takes_any:
+            near = difflib.get_close_matches(name, names, 1)
+            advice = f"did you mean `{near[0]}`?" if near else f"its parameters are {', '.join(names)}"
+            return rules.wrong_inputs(span, f"input `{name}` is no parameter of {spelled}", (), advice)
+    try:
+        signature.bind(*inputs.args, **inputs.kwargs)
+    except TypeError as error:
+        return rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
+    return None
+
+
+def by_position(model: torch.nn.Module, inputs: Inputs) -> Inputs:
+    """The same call with everything positional that can be, as people write it."""
+    bound = inspect.signature(model.forward).bind(*inputs.args, **inputs.kwargs)
+    return Inputs(bound.args, dict(bound.kwargs))

@@ -1,0 +1,267 @@
+"""Where each op comes from: the statement, the module call and the locals, noted while the model is traced."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
+from torch.fx.traceback import annotate, preserve_node_meta
+from torch.overrides import TorchFunctionMode
+
+from streamsched.dsl.trace.arguments import describe
+from streamsched.dsl.trace.calls import CallRecord, Calls, forward_code
+from streamsched.dsl.trace.frames import Internals, Positions, raw_position
+from streamsched.dsl.trace.model import NONE, Argument, Ref
+from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
+from streamsched.dsl.trace.visits import Visits
+
+ISSUE = "streamsched_issue"
+"""The annotation of a graph node with the issue that made it."""
+TAG = "streamsched_tag"
+"""The annotation of a graph node that an argument tree or a local refers to."""
+
+_PROPERTIES_WITH_OPS = frozenset({"T", "mT", "H", "mH", "data", "real", "imag", "grad"})
+_QUERIES = frozenset(
+    {"size", "dim", "stride", "numel", "is_contiguous", "is_floating_point", "element_size", "__len__"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One call into torch: what the ops that it makes have in common."""
+
+    call: int
+    stack: int
+    statement: int  # of Recorder.function
+    visit: int
+
+
+class Recorder:
+    """Everything noted during one trace. The clock ticks with each issue and each begin and end of a call."""
+
+    def __init__(self, root: torch.nn.Module, sources: Sources, internals: Internals) -> None:
+        self.positions = Positions(sources)
+        self.calls = Calls(root, self._tick, self.describe, self._observe)
+        self.issues: dict[int, Issue] = {}
+        self.locals: dict[int, str] = {}  # by tag
+        self.inner: dict[int, dict[int, str]] = {}  # by tag and call
+        self.assignments: dict[str, int] = {}  # buffer's path to tag: `self.buffer = tensor`
+        self.code = forward_code(root)
+        self.function = (
+            _function(self.code.co_filename, self.code.co_name, self.code.co_firstlineno)
+            if self.code
+            else FunctionSource(())
+        )
+        self._root = root
+        self._internals = internals
+        self._visits = Visits()
+        self._time = 0
+        self._tags = 0
+
+    def _tick(self) -> int:
+        self._time += 1
+        return self._time
+
+    # Tensors and graph nodes
+
+    def tag(self, tensor: object) -> int | None:
+        """The tag of the graph node that makes a tensor or a traced number; None for what the graph does not know."""
+        mode = get_proxy_mode()
+        if mode is None:
+            return None
+        slot: Any = get_proxy_slot(tensor, mode.tracer, None)  # type: ignore[call-overload]
+        if slot is None:
+            return None
+        proxy = slot.proxy if hasattr(slot, "proxy") else slot.force()
+        custom = proxy.node.meta.setdefault("custom", {})
+        if TAG not in custom:
+            self._tags += 1
+            custom[TAG] = self._tags
+        return int(custom[TAG])
+
+    def describe(self, value: object) -> Argument:
+        """An object of the user's as an argument tree, whose `Ref`s hold tags."""
+        return describe(value, self._ref)
+
+    def _ref(self, value: object) -> Argument | None:
+        if not isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
+            return None
+        tag = self.tag(value)
+        return None if tag is None else Ref(tag)
+
+    # Issues
+
+    def issue(self) -> int:
+        """Note a call into torch; the moment is its number."""
+        if self.calls.current == NONE:
+            return NONE
+        frames = self._frames(sys._getframe(2))
+        running = self.calls.running
+        root = running[0]
+        self._locate(frames, running[-1])
+        self._locate(frames, root)
+        self._observe(running[-1], self.calls.current)
+        if root is not running[-1]:
+            self._observe(root, 0)
+        visible = [f for f in frames if f is root.frame or f.f_code.co_filename not in self._internals]
+        stack = self.positions.stack(tuple(self.positions.position(f) for f in reversed(visible)))
+        statement, visit = self._statement(root.frame, frames)
+        moment = self._tick()
+        self.issues[moment] = Issue(self.calls.current, stack, statement, visit)
+        return moment
+
+    def _frames(self, frame: FrameType | None) -> list[FrameType]:
+        """The frames from the innermost to the root's forward; all if that one is not there."""
+        root = self.calls.running[0].frame
+        frames: list[FrameType] = []
+        while frame is not None:
+            frames.append(frame)
+            if frame is root:
+                return frames
+            frame = frame.f_back
+        outermost = max((i for i, f in enumerate(frames) if f.f_code is self.code), default=None)
+        return frames if outermost is None else frames[: outermost + 1]
+
+    def _locate(self, frames: list[FrameType], record: CallRecord) -> None:
+        """Find the frame of a call's forward()."""
+        if record.frame is not None or record.code is None:
+            return
+        for frame in frames:
+            if frame.f_code is record.code:
+                record.frame = frames[-1] if record.parent == NONE else frame
+                return
+
+    def _statement(self, root: FrameType | None, frames: list[FrameType]) -> tuple[int, int]:
+        if root is None or frames[-1] is not root:
+            return NONE, 0
+        line, end_line, column, end_column = raw_position(root.f_code, root.f_lasti)
+        found = self.function.find(line, column)
+        if found is None:
+            return NONE, 0
+        statement: SourceStatement = self.function.statements[found]
+        repeats = statement.may_repeat((line, column), (end_line, end_column))
+        inner = next((f for f in reversed(frames[:-1]) if not self._is_dispatch(f)), None)
+        return found, self._visits.visit(found, root.f_lasti, inner, repeats)
+
+    def _is_dispatch(self, frame: FrameType) -> bool:
+        """Whether a frame is one of the modes' that stand between a call into torch and the recorder."""
+        return frame.f_code.co_name == "__torch_function__" and frame.f_code.co_filename in self._internals
+
+    # Locals
+
+    def inner_name(self, tag: int, call: int) -> str:
+        """The local that holds a tensor in the forward() of `call`, or else of the nearest call around it; the
+        scope's own left out."""
+        names = self.inner.get(tag, {})
+        while call > 0:
+            if call in names:
+                return names[call]
+            call = self.calls.records[call].parent
+        return ""
+
+    def _observe(self, record: CallRecord, index: int) -> None:
+        """Note the tensors that the locals of a call's forward() hold now."""
+        if record.frame is None:
+            return
+        before = record.locals
+        now = dict(record.frame.f_locals)
+        for name, value in now.items():
+            if isinstance(value, torch.Tensor) and before.get(name) is not value:
+                tag = self.tag(value)
+                if tag is not None and index == 0:
+                    self.locals.setdefault(tag, name)
+                elif tag is not None:
+                    self.inner.setdefault(tag, {}).setdefault(index, name)
+        record.locals = now
+
+    # Hooks
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record while the context lasts."""
+        with self.calls.hooks(), self._buffers(), self._compiling(), preserve_node_meta(), _Issuing(self):
+            yield
+
+    @contextlib.contextmanager
+    def _buffers(self) -> Iterator[None]:
+        owners = {id(module._buffers): f"{path}." if path else "" for path, module in self._root.named_modules()}
+
+        def assigned(module: torch.nn.Module, name: str, value: torch.Tensor | None) -> None:
+            prefix = owners.get(id(module._buffers))
+            tag = self.tag(value) if prefix is not None and self.calls.current != NONE else None
+            if tag is not None:
+                self.assignments[f"{prefix}{name}"] = tag
+
+        handle = torch.nn.modules.module.register_module_buffer_registration_hook(assigned)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    @contextlib.contextmanager
+    def _compiling(self) -> Iterator[None]:
+        """Notice the user's Python asking whether it is being compiled."""
+        owners = [
+            (torch.compiler, "is_compiling"),
+            (torch.compiler, "is_dynamo_compiling"),
+            (torch.compiler, "is_exporting"),
+        ]
+        originals = [(owner, name, getattr(owner, name)) for owner, name in owners]
+
+        def watched(original: Any) -> Any:
+            def ask() -> bool:
+                if sys._getframe(1).f_code.co_filename not in self._internals:
+                    for record in self.calls.running:
+                        record.asks_compiling = True
+                return bool(original())
+
+            return ask
+
+        for owner, name, original in originals:
+            setattr(owner, name, watched(original))
+        try:
+            yield
+        finally:
+            for owner, name, original in originals:
+                setattr(owner, name, original)
+
+
+class _Issuing(TorchFunctionMode):
+    """Marks the graph nodes that each call into torch makes."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in _QUERIES:
+            return func(*args, **(kwargs or {}))
+        if name == "__get__":
+            attribute = getattr(func.__self__, "__name__", "")
+            if attribute not in _PROPERTIES_WITH_OPS:
+                return func(*args, **(kwargs or {}))
+            if attribute == "data":  # leaves no node; detach() is the same to inference
+                func, args = torch.Tensor.detach, args[:1]
+        moment = self._recorder.issue()
+        if moment == NONE:
+            return func(*args, **(kwargs or {}))
+        with annotate({ISSUE: moment}):
+            return func(*args, **(kwargs or {}))
+
+
+def _function(filename: str, name: str, first_line: int) -> FunctionSource:
+    try:
+        text = Path(filename).read_text()
+    except (OSError, UnicodeDecodeError):
+        text = "".join(linecache.getlines(filename))
+    return function_source(text, name, first_line)

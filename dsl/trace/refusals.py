@@ -1,0 +1,78 @@
+"""Why torch refused to trace a model, in people's words."""
+
+from __future__ import annotations
+
+from types import CodeType
+
+from streamsched.dsl.diagnostic import Diagnostic, Related
+from streamsched.dsl.trace import failures, rules
+from streamsched.dsl.trace.loader import Session
+
+_DATA_DEPENDENT = frozenset(
+    [
+        "GuardOnDataDependentSymNode",
+        "DataDependentOutputException",
+        "DynamicOutputShapeException",
+        "UserErrorDataDependent",
+        "PendingUnbackedSymbolNotFound",
+    ]
+)
+_DATA_WORDS = ("data-dependent", "data dependent", "Cannot call item() on", "meta tensors", "no data", "unbacked")
+_CONSTRUCT_WORDS = (
+    "must be registered as buffers",
+    "was assigned during export",
+    "were assigned during export",
+    "higher order",
+    "HigherOrderOperator",
+    "unsupported",
+    "Unsupported",
+)
+
+
+def refusal(session: Session, forward: CodeType | None, error: BaseException) -> Diagnostic:
+    """The diagnostic of an exception that left torch.export."""
+    span = session.request.model_span
+    related = _where(session, forward, error)
+    notes = session.notes(error)
+    at = _statement_words(related)
+    if isinstance(error, SystemExit):
+        return rules.model_exits(span, f"forward() exits (code {error.code}){at}", related, notes)
+    chain = _chain(error)
+    text = " ".join(str(e) for e in chain)
+    if any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS):
+        return rules.data_dependent(span, f"what forward() does{at} depends on the data of a tensor", related, notes)
+    if any(word in text for word in _CONSTRUCT_WORDS):
+        return rules.unsupported_construct(span, f"forward() cannot be traced{at}: {_short(error)}", related, notes)
+    return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes)
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    """An exception with those that caused it."""
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or current.__context__
+    return chain
+
+
+def _where(session: Session, forward: CodeType | None, error: BaseException) -> tuple[Related, ...]:
+    """The user's innermost place that an exception passed through, and the statement of forward() that led there."""
+    innermost = session.related(error)
+    outer: tuple[Related, ...] = ()
+    for place in failures.places(error):
+        if place.code is forward:
+            span = failures.span_of(place, session.request.base, session.sources)
+            outer = (Related(span, "called from here"),)
+            break
+    if not innermost or (outer and outer[0].span == innermost[0].span):
+        return tuple(Related(related.span, "here") for related in outer) or innermost
+    return (*innermost, *outer)
+
+
+def _statement_words(related: tuple[Related, ...]) -> str:
+    return f" at {related[0].span.file}:{related[0].span.line}" if related else ""
+
+
+def _short(error: BaseException) -> str:
+    return failures.cause(error)

@@ -1,0 +1,58 @@
+"""What to trace: the statements of a schedule that determine a trace, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streamsched.dsl.diagnostic import Span
+
+DTYPES: dict[str, str] = {
+    "f16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "f64": "float64",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "u8": "uint8",
+    "bool": "bool",
+    "c64": "complex64",
+    "c128": "complex128",
+    "f8e4m3": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
+}
+"""The dtypes of `input` statements: as written, and as torch calls them."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputTensor:
+    """An example input, named as a parameter of forward(). `dtype` is a key of `DTYPES` or torch's own name."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRequest:
+    """A trace to make.
+
+    `base` is the schedule's folder. `file` ends in `.py` and is relative to it, or is the name of an importable
+    package or module; `attribute` is a Module or a callable that returns one. Inputs come from `inputs` or from the
+    function `inputs_from` (file or package, attribute). `determined_by` are the canonical texts of the statements
+    that determine the trace, which a saved trace remembers. The spans are those of the statements.
+    """
+
+    base: str
+    file: str
+    attribute: str
+    inputs: tuple[InputTensor, ...]
+    inputs_from: tuple[str, str] | None
+    determined_by: tuple[str, ...]
+    model_span: Span
+    inputs_span: Span | None
+    schedule_span: Span
+
+    def __post_init__(self) -> None:
+        assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

@@ -1,0 +1,311 @@
+"""The rules about traces: models that cannot be traced, traces that cannot be read, and traces that are stale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
+from streamsched.dsl.rule import Rule, rule
+
+
+@rule("TRC101", "model-not-found", Severity.ERROR)
+def model_not_found(span: Span, message: str, help: str | None) -> Diagnostic:
+    """The model that a schedule names does not exist.
+
+    Reports a `model` or `inputs from` statement whose file, package or attribute cannot be found.
+
+    Why is this bad: without the model there is nothing to trace and nothing to schedule.
+
+    Example:
+        model "modle.py:build"      # the file is called model.py
+
+    Use instead:
+        model "model.py:build"
+    """
+    return model_not_found.diagnostic(span, message, help=help)
+
+
+@rule("TRC102", "model-raises", Severity.ERROR)
+def model_raises(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """The user's code raises while the model or its example inputs are made.
+
+    Reports an exception that leaves the import of the model's file, the callable that builds the model, or the
+    function that makes its example inputs. `--verbose` shows Python's own traceback.
+
+    Why is this bad: no model, no trace. Note that models are built under `torch.device("meta")`: tensors have shapes
+    and no data, so code that looks at data while building fails.
+
+    Example:
+        def build():
+            return Model(torch.load("weights.pt"))      # the file is not there on this machine
+
+    Use instead:
+        def build():
+            return Model()      # tracing needs no weights
+    """
+    return model_raises.diagnostic(span, message, related=related, notes=notes)
+
+
+@rule("TRC103", "model-exits", Severity.ERROR)
+def model_exits(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """The user's code ends the process while the model or its example inputs are made.
+
+    Reports a `sys.exit()` in the model's file, in the callable that builds the model, or in its forward().
+
+    Why is this bad: a script that parses its command line or runs a benchmark on import cannot be imported.
+
+    Example:
+        args = parser.parse_args()      # exits: these are streamsched's own arguments
+        model = Model(args.size)
+
+    Use instead:
+        def build():
+            return Model(size=64)
+
+        if __name__ == "__main__":
+            main(parser.parse_args())
+    """
+    return model_exits.diagnostic(
+        span, message, related=related, notes=notes, help='put what runs the script under `if __name__ == "__main__":`'
+    )
+
+
+@rule("TRC104", "not-a-module", Severity.ERROR)
+def not_a_module(span: Span, message: str) -> Diagnostic:
+    """The `model` statement leads to something else than a torch.nn.Module.
+
+    Reports an attribute that is neither a Module, nor a Module class, nor a callable without required arguments that
+    returns one.
+
+    Why is this bad: only a Module has a forward() to trace.
+
+    Example:
+        model "model.py:config"
+
+    Use instead:
+        model "model.py:build"      # def build(): return Model(config)
+    """
+    return not_a_module.diagnostic(
+        span, message, help="name a torch.nn.Module, its class, or a function without arguments that returns one"
+    )
+
+
+@rule("TRC105", "wrong-inputs", Severity.ERROR)
+def wrong_inputs(span: Span, message: str, related: tuple[Related, ...], help: str | None) -> Diagnostic:
+    """The example inputs do not fit the parameters of forward().
+
+    Reports an `input` named like no parameter of the model's forward(), a parameter without a default that gets no
+    input, an unknown dtype, and an `inputs from` function that returns neither a tuple, nor a dict, nor a pair of both.
+
+    Why is this bad: the model cannot be called, so it cannot be traced.
+
+    Example:
+        input token_ids: i64[1, 64]     # def forward(self, ids, mask=None)
+
+    Use instead:
+        input ids: i64[1, 64]
+    """
+    return wrong_inputs.diagnostic(span, message, related=related, help=help)
+
+
+@rule("TRC106", "forward-raises", Severity.ERROR)
+def forward_raises(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """The model's forward() raises.
+
+    Reports an exception that leaves forward() while it is traced, with the statement that it passed through.
+
+    Why is this bad: the same call would most likely fail on the device as well. While tracing, tensors lie on the
+    meta device: they have shapes and dtypes, no data.
+
+    Example:
+        input a: f16[4, 8]
+        input b: f16[4, 8]      # forward() computes torch.mm(a, b)
+
+    Use instead:
+        input b: f16[8, 4]
+    """
+    return forward_raises.diagnostic(span, message, related=related, notes=notes)
+
+
+@rule("TRC107", "data-dependent", Severity.ERROR)
+def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """The model's Python looks at the data of a tensor.
+
+    Reports a statement whose course depends on a tensor's values: `if x.sum() > 0`, a loop over `nonzero()`,
+    `int(x)`, a shape made of data.
+
+    Why is this bad: a schedule is made once for every call, so every call has to run the same ops. It would also
+    make the host wait for the device.
+
+    Example:
+        if x.max() > 0:
+            x = x / x.max()
+
+    Use instead:
+        x = torch.where(x.max() > 0, x / x.max(), x)
+    """
+    return data_dependent.diagnostic(
+        span,
+        message,
+        related=related,
+        notes=notes,
+        help="compute both ways and choose with torch.where(), or move the decision out of the model",
+    )
+
+
+@rule("TRC108", "unsupported-construct", Severity.ERROR)
+def unsupported_construct(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """The model uses a construct that cannot be traced into one sequence of ops.
+
+    Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), tensors kept in attributes that are
+    not registered buffers, and others that torch.export refuses.
+
+    Why is this bad: what a schedule cannot see it cannot order.
+
+    Example:
+        self.last = x       # in forward(): a plain attribute
+
+    Use instead:
+        self.register_buffer("last", torch.zeros(64))       # in __init__(); self.last = x is then traced
+    """
+    return unsupported_construct.diagnostic(span, message, related=related, notes=notes)
+
+
+@rule("TRC109", "constant-without-values", Severity.ERROR)
+def constant_without_values(span: Span, message: str, related: tuple[Related, ...]) -> Diagnostic:
+    """A constant made in forward() whose values the trace cannot know.
+
+    Reports a tensor that Python data or a file was turned into on the meta device, where tensors have no data, and one
+    that is too large to be written into generated code.
+
+    Why is this bad: generated code would have to make the constant, and does not know what is in it.
+
+    Example:
+        scale = torch.tensor(self.table, device=x.device)       # 10,000 numbers
+
+    Use instead:
+        self.register_buffer("table", torch.tensor(table), persistent=False)        # in __init__()
+    """
+    return constant_without_values.diagnostic(
+        span, message, related=related, help="register it as a buffer in __init__() and use that in forward()"
+    )
+
+
+@rule("TRC110", "torch-missing", Severity.ERROR)
+def torch_missing(span: Span, message: str) -> Diagnostic:
+    """Tracing needs torch, and there is none.
+
+    Reports a schedule without a saved trace where torch cannot be imported.
+
+    Why is this bad: everything else works without torch, but a trace has to come from somewhere.
+
+    Example:
+        pip install streamsched
+        streamsched trace model.sched
+
+    Use instead:
+        pip install "streamsched[trace]"
+        streamsched trace model.sched
+    """
+    return torch_missing.diagnostic(
+        span,
+        message,
+        help='install it with `pip install "streamsched[trace]"`, or get a saved trace from where torch is',
+    )
+
+
+@rule("TRC111", "unreadable-trace", Severity.ERROR)
+def unreadable_trace(span: Span, message: str) -> Diagnostic:
+    """A saved trace cannot be read.
+
+    Reports a `.trace.json.gz` file that cannot be opened, is no gzip file, is cut short, or holds something else.
+
+    Why is this bad: a damaged trace would give checks and code for another model than yours.
+
+    Example:
+        git merge       # wrote conflict markers into model.trace.json.gz
+
+    Use instead:
+        streamsched trace model.sched       # writes it anew
+    """
+    return unreadable_trace.diagnostic(span, message, help="make it anew with `streamsched trace`")
+
+
+@rule("TRC112", "trace-of-other-version", Severity.ERROR)
+def trace_of_other_version(span: Span, message: str) -> Diagnostic:
+    """A saved trace has the format of another release.
+
+    Reports a trace file whose format number this release does not read.
+
+    Why is this bad: fields may mean something else there.
+
+    Example:
+        pip install --upgrade streamsched
+        streamsched lint model.sched
+
+    Use instead:
+        streamsched trace model.sched
+        streamsched lint model.sched
+    """
+    return trace_of_other_version.diagnostic(span, message, help="make it anew with `streamsched trace`")
+
+
+@rule("SEL105", "stale-trace", Severity.ERROR)
+def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """A saved trace no longer fits the model or the schedule.
+
+    Reports a trace where a file that it was made from has changed since, or where the schedule's `model`, `input` or
+    other statements that determine it have. Files that are not there are not compared.
+
+    Why is this bad: selectors and checks would speak about a model that is no more.
+
+    Example:
+        # model.py was edited after the trace was made
+        streamsched lint model.sched
+
+    Use instead:
+        streamsched trace model.sched
+        streamsched lint model.sched
+    """
+    return stale_trace.diagnostic(
+        span, message, related=related, notes=notes, help="make it anew with `streamsched trace`"
+    )
+
+
+@rule("SEL106", "package-drift", Severity.WARNING)
+def package_drift(span: Span, message: str, notes: tuple[str, ...]) -> Diagnostic:
+    """A package that the model uses has another version here than where the trace was made.
+
+    Reports an installed package with code in the trace whose version differs. Packages that are not installed are not
+    compared.
+
+    Why is this bad: the model that runs here may issue other ops than those that were checked.
+
+    Example:
+        pip install transformers==5.25      # the trace was made with 5.24
+        streamsched lint model.sched
+
+    Use instead:
+        streamsched trace model.sched       # and commit the new trace
+    """
+    return package_drift.diagnostic(
+        span, message, notes=notes, help="make the trace anew, or install the version that it was made with"
+    )
+
+
+RULES: tuple[Rule[Any, Any], ...] = (
+    model_not_found,
+    model_raises,
+    model_exits,
+    not_a_module,
+    wrong_inputs,
+    forward_raises,
+    data_dependent,
+    unsupported_construct,
+    constant_without_values,
+    torch_missing,
+    unreadable_trace,
+    trace_of_other_version,
+    stale_trace,
+    package_drift,
+)

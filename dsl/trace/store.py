@@ -1,0 +1,315 @@
+"""Saved traces: gzipped JSON in which everything that repeats is written once and referred to by number.
+
+The standard library alone reads it, fast: rows are plain lists in the order of the dataclasses' fields, and their
+constructors take them as they come. The bytes depend on the trace alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import gzip
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.model import (
+    NONE,
+    Argument,
+    Instance,
+    Literal,
+    Mapping,
+    ModuleCall,
+    Op,
+    Opaque,
+    OpKind,
+    Parameter,
+    ParameterKind,
+    Position,
+    Ref,
+    Sequence,
+    Source,
+    Statement,
+    Storage,
+    StorageKind,
+    Trace,
+    Value,
+)
+
+FORMAT = "streamsched trace"
+VERSION = 1
+
+_KINDS = {kind.value: kind for kind in OpKind}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A trace read from a file; or none, and why."""
+
+    trace: Trace | None
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def save(trace: Trace, path: str | os.PathLike[str]) -> None:
+    """Write a trace. A reader sees the old file or the new one, never a part. Raises OSError."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_bytes(gzip.compress(encode(trace).encode(), 9, mtime=0))
+        os.replace(beside, target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str], span: Span) -> Loaded:
+    """Read a trace; what is wrong with the file is said at `span`."""
+    try:
+        document = json.loads(gzip.decompress(Path(path).read_bytes()))
+    except OSError as error:
+        reason = error.strerror or "it is not gzipped"
+        return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} cannot be read: {reason}"),))
+    except (EOFError, zlib.error):
+        return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} is cut short or damaged"),))
+    except (ValueError, RecursionError):
+        return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} holds no JSON"),))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        return Loaded(None, (rules.unreadable_trace(span, f"{path} holds no trace"),))
+    version = document.get("version")
+    if version != VERSION:
+        message = f"the trace {path} has format {version}; this release reads format {VERSION}"
+        return Loaded(None, (rules.trace_of_other_version(span, message),))
+    try:
+        return Loaded(_decode(document), ())
+    except (AssertionError, KeyError, IndexError, TypeError, ValueError):
+        return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} is damaged"),))
+
+
+def digest(trace: Trace) -> str:
+    """SHA-256 of a trace's content in hex: what is the same however the model's source is laid out, and wherever it
+    was traced."""
+    nowhere = Position("", "", 1, 1, 1, 1)
+    content = dataclasses.replace(
+        trace,
+        determined_by=(),
+        torch_version="",
+        python_version="",
+        ops=tuple(dataclasses.replace(op, stack=NONE) for op in trace.ops),
+        statements=tuple(Statement(nowhere, s.binds, "") for s in trace.statements),
+        positions=(),
+        stacks=(),
+        sources=(),
+        warnings=(),
+        digest="",
+    )
+    return hashlib.sha256(encode(content).encode()).hexdigest()
+
+
+# Writing
+
+
+class _Table:
+    """Items numbered as they are first met."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._index: dict[Any, int] = {}
+
+    def add(self, key: Any, row: Callable[[], Any]) -> int:
+        """The number of the item `key`, written as `row()` says."""
+        index = self._index.get(key)
+        if index is None:
+            written = row()  # adds the items inside first
+            index = self._index[key] = len(self.rows)
+            self.rows.append(written)
+        return index
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.strings = _Table()
+        self.arguments = _Table()
+        self.numbers = _Table()
+
+    def string(self, text: str) -> int:
+        return self.strings.add(text, lambda: text)
+
+    def ints(self, numbers: tuple[int, ...]) -> int:
+        return self.numbers.add(numbers, lambda: list(numbers))
+
+    def argument(self, argument: Argument) -> int:
+        return self.arguments.add(argument, lambda: self._argument(argument))
+
+    def _argument(self, argument: Argument) -> list[Any]:
+        if isinstance(argument, Ref):
+            return [0, argument.value]
+        if isinstance(argument, Literal):
+            return [1, argument.text]
+        if isinstance(argument, Sequence):
+            return [2, argument.kind, [self.argument(item) for item in argument.items]]
+        if isinstance(argument, Mapping):
+            return [3, list(argument.keys), [self.argument(item) for item in argument.items]]
+        if isinstance(argument, Instance):
+            return [4, argument.type, list(argument.fields), [self.argument(item) for item in argument.items]]
+        return [5, argument.text]
+
+    def named(self, kwargs: tuple[tuple[str, Argument], ...]) -> list[Any]:
+        return [part for name, argument in kwargs for part in (self.string(name), self.argument(argument))]
+
+    def value(self, v: Value) -> list[Any]:
+        head = [v.name, self.ints(v.storages), self.string(v.dtype), self.ints(v.shape), self.ints(v.stride)]
+        names = [self.string(v.expression), self.string(v.local), self.string(v.inner)]
+        return [*head, v.producer, *names, v.same_object]
+
+    def op(self, op: Op) -> list[Any]:
+        call = [[self.argument(arg) for arg in op.args], self.named(op.kwargs), self.argument(op.result)]
+        effects = [self.ints(op.reads), self.ints(op.writes)]
+        origin = [op.call, op.stack, op.statement, op.visit]
+        flags = [int(op.random), int(op.host_sync), [self.string(context) for context in op.contexts]]
+        return [op.name, self.string(op.target), self.string(op.kind.value), *call, *effects, *origin, *flags]
+
+    def call(self, c: ModuleCall) -> list[Any]:
+        head = [
+            self.string(c.path),
+            c.occurrence,
+            self.string(c.accessor),
+            self.string(c.type),
+            c.parent,
+            c.begin,
+            c.end,
+        ]
+        body = [[self.argument(arg) for arg in c.args], self.named(c.kwargs), self.argument(c.result)]
+        return [*head, *body, int(c.branches_on_compiling)]
+
+    def position(self, p: Position) -> list[Any]:
+        return [self.string(p.file), self.string(p.function), p.line, p.column, p.end_line, p.end_column]
+
+
+def encode(trace: Trace) -> str:
+    """A trace as JSON text."""
+    w = _Writer()
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "determined_by": trace.determined_by,
+        "torch_version": trace.torch_version,
+        "python_version": trace.python_version,
+        "root": trace.root,
+        "parameters": [[p.name, p.kind.value, p.default] for p in trace.parameters],
+        "inputs": trace.inputs,
+        "values": [w.value(value) for value in trace.values],
+        "ops": [w.op(op) for op in trace.ops],
+        "storages": [[s.name, s.kind.value, s.nbytes] for s in trace.storages],
+        "calls": [w.call(call) for call in trace.calls],
+        "result": w.argument(trace.result),
+        "statements": [[w.position(s.position), s.binds, s.text] for s in trace.statements],
+        "positions": [w.position(position) for position in trace.positions],
+        "stacks": trace.stacks,
+        "sources": [[key, s.path, s.digest, s.package, s.version] for key, s in trace.sources],
+        "warnings": trace.warnings,
+        "digest": trace.digest,
+        "strings": w.strings.rows,
+        "numbers": w.numbers.rows,
+        "arguments": w.arguments.rows,
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+# Reading
+
+
+def _decode(document: dict[str, Any]) -> Trace:
+    enabled = gc.isenabled()
+    gc.disable()  # tens of thousands of objects, none of them garbage
+    try:
+        return _Reader(document).trace()
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Reader:
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+        self._strings: list[str] = document["strings"]
+        self._numbers: list[tuple[int, ...]] = [tuple(numbers) for numbers in document["numbers"]]
+        self._arguments: list[Argument] = []
+        for row in document["arguments"]:
+            self._arguments.append(self._argument(row))
+
+    def _argument(self, row: list[Any]) -> Argument:
+        tag = row[0]
+        if tag == 0:
+            return Ref(row[1])
+        if tag == 1:
+            return Literal(row[1])
+        if tag == 2:
+            return Sequence(row[1], self._items(row[2]))
+        if tag == 3:
+            return Mapping(tuple(row[1]), self._items(row[2]))
+        if tag == 4:
+            return Instance(row[1], tuple(row[2]), self._items(row[3]))
+        return Opaque(row[1])
+
+    def _items(self, indices: list[int]) -> tuple[Argument, ...]:
+        arguments = self._arguments
+        return tuple([arguments[index] for index in indices])
+
+    def _named(self, row: list[int]) -> tuple[tuple[str, Argument], ...]:
+        if not row:
+            return ()
+        pairs = zip(row[::2], row[1::2], strict=True)
+        return tuple([(self._strings[name], self._arguments[argument]) for name, argument in pairs])
+
+    def _value(self, row: list[Any]) -> Value:
+        strings, numbers = self._strings, self._numbers
+        name, storages, dtype, shape, stride, producer, expression, local, inner, same = row
+        layout = strings[dtype], numbers[shape], numbers[stride]
+        names = strings[expression], strings[local], strings[inner]
+        return Value(name, numbers[storages], *layout, producer, *names, same)
+
+    def _op(self, row: list[Any]) -> Op:
+        strings, numbers = self._strings, self._numbers
+        name, target, kind, args, kwargs, result, reads, writes, *origin, random, host_sync, contexts = row
+        call = self._items(args), self._named(kwargs), self._arguments[result]
+        flags = random != 0, host_sync != 0, tuple([strings[context] for context in contexts])
+        return Op(name, strings[target], _KINDS[strings[kind]], *call, numbers[reads], numbers[writes], *origin, *flags)
+
+    def _call(self, row: list[Any]) -> ModuleCall:
+        strings = self._strings
+        path, occurrence, accessor, cls, parent, begin, end, args, kwargs, result, compiling = row
+        head = strings[path], occurrence, strings[accessor], strings[cls], parent, begin, end
+        return ModuleCall(*head, self._items(args), self._named(kwargs), self._arguments[result], compiling != 0)
+
+    def _position(self, row: list[Any]) -> Position:
+        file, function, *place = row
+        return Position(self._strings[file], self._strings[function], *place)
+
+    def trace(self) -> Trace:
+        """The trace that the document holds."""
+        d = self._document
+        return Trace(
+            determined_by=tuple(d["determined_by"]),
+            torch_version=d["torch_version"],
+            python_version=d["python_version"],
+            root=d["root"],
+            parameters=tuple(Parameter(name, ParameterKind(kind), default) for name, kind, default in d["parameters"]),
+            inputs=tuple(d["inputs"]),
+            result=self._arguments[d["result"]],
+            ops=tuple([self._op(row) for row in d["ops"]]),
+            values=tuple([self._value(row) for row in d["values"]]),
+            storages=tuple([Storage(name, StorageKind(kind), nbytes) for name, kind, nbytes in d["storages"]]),
+            calls=tuple([self._call(row) for row in d["calls"]]),
+            statements=tuple(Statement(self._position(at), tuple(binds), text) for at, binds, text in d["statements"]),
+            positions=tuple([self._position(row) for row in d["positions"]]),
+            stacks=tuple([tuple(stack) for stack in d["stacks"]]),
+            sources=tuple((key, Source(*fields)) for key, *fields in d["sources"]),
+            warnings=tuple(d["warnings"]),
+            digest=d["digest"],
+        )

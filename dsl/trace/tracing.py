@@ -1,0 +1,162 @@
+"""The steps of a trace: load the model, export it under observation, assemble."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from streamsched.dsl.diagnostic import Diagnostic, Related, Span
+from streamsched.dsl.trace import assemble, failures, rules
+from streamsched.dsl.trace.arguments import class_name
+from streamsched.dsl.trace.assemble import Assembled
+from streamsched.dsl.trace.frames import Internals
+from streamsched.dsl.trace.isolation import imports_npu, own_files, user_code
+from streamsched.dsl.trace.loader import Inputs, Session, by_position, load_inputs, load_model
+from streamsched.dsl.trace.model import NONE, Trace
+from streamsched.dsl.trace.provenance import Recorder
+from streamsched.dsl.trace.refusals import refusal
+from streamsched.dsl.trace.request import TraceRequest
+from streamsched.dsl.trace.sources import Sources, name_all
+from streamsched.dsl.trace.store import digest
+from streamsched.dsl.trace.values import issue_of
+
+
+def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -> Trace | tuple[Diagnostic, ...]:
+    """The trace of the request's model; or why there is none."""
+    sources = Sources(request.base)
+    session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
+    with user_code(request.base, sources, imports_npu(Path(request.base, request.file))):
+        report("building the model")
+        model = load_model(session)
+        if isinstance(model, Diagnostic):
+            return (model,)
+        inputs = load_inputs(session, model)
+        if isinstance(inputs, Diagnostic):
+            return (inputs,)
+        inputs = by_position(model, inputs)
+        report("tracing the model")
+        recorder = Recorder(model, sources, session.internals)
+        program = _export(session, model, inputs, recorder)
+        if isinstance(program, Diagnostic):
+            return (program,)
+        report("assembling the trace")
+        parts = assemble.assemble(model, inputs.args, inputs.kwargs, program, recorder)
+        problems = _problems(session, parts, recorder)
+        if problems:
+            return problems
+        name_all(sources, own_files(sources))
+        return _finish(session, model, parts, recorder)
+
+
+def _export(
+    session: Session, model: torch.nn.Module, inputs: Inputs, recorder: Recorder
+) -> ExportedProgram | Diagnostic:
+    try:
+        with torch.no_grad(), _quiet(), _lenient(), recorder.recording():
+            return torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
+    except (Exception, SystemExit) as error:
+        return refusal(session, recorder.code, error)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """No warnings and log lines about torch's own inside: what fails is told by diagnostics."""
+    logger = logging.getLogger("torch")
+    level = logger.level
+    children = [child for name, child in logging.root.manager.loggerDict.items() if name.startswith("torch.")]
+    disabled = [child for child in children if isinstance(child, logging.Logger) and not child.disabled]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for child in disabled:
+            child.disabled = True
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
+            for child in disabled:
+                child.disabled = False
+
+
+@contextlib.contextmanager
+def _lenient() -> Iterator[None]:
+    """Let constants without values pass, so that they can be told with their statements."""
+    config = torch._export.config
+    before = config.error_on_lifted_constant_tensors
+    config.error_on_lifted_constant_tensors = False
+    try:
+        yield
+    finally:
+        config.error_on_lifted_constant_tensors = before
+
+
+def _problems(session: Session, parts: Assembled, recorder: Recorder) -> tuple[Diagnostic, ...]:
+    span = session.request.model_span
+    found: list[Diagnostic] = []
+    for node in parts.unsupported:
+        message = f"forward() uses `{node.target}`, which does not trace into one sequence of ops"
+        found.append(rules.unsupported_construct(span, message, _related(session, recorder, node, "here"), ()))
+    for bad in parts.bad_constants:
+        related = _related(session, recorder, bad.node, "the constant is made here")
+        found.append(rules.constant_without_values(span, bad.message, related))
+    return tuple(found)
+
+
+def _related(session: Session, recorder: Recorder, node: Node, message: str) -> tuple[Related, ...]:
+    """The user's own innermost place that issued a node."""
+    issue = recorder.issues.get(issue_of(node) or 0)
+    if issue is None or issue.stack == NONE:
+        return ()
+    positions = recorder.positions.all_positions()
+    stack = [positions[index] for index in recorder.positions.all_stacks()[issue.stack]]
+    own = [p for p in stack if not session.sources.is_installed(p.file)]
+    for position in (own or stack)[-1:]:
+        span = Span(
+            failures.path_of(position.file, session.request.base, session.sources),
+            position.line,
+            position.column,
+            position.end_line,
+            position.end_column,
+        )
+        return (Related(span, message),)
+    return ()
+
+
+def _finish(session: Session, model: torch.nn.Module, parts: Assembled, recorder: Recorder) -> Trace:
+    file = session.sources.key(recorder.code.co_filename) if recorder.code else ""
+    statements, places = assemble.statements(recorder, file, parts.ops)
+    torch_version, python_version = assemble.versions()
+    made = Trace(
+        determined_by=session.request.determined_by,
+        torch_version=torch_version,
+        python_version=python_version,
+        root=class_name(type(model)),
+        parameters=assemble.parameters(model),
+        inputs=parts.inputs,
+        result=parts.result,
+        ops=tuple(dataclasses.replace(op, statement=places.get(op.statement, NONE)) for op in parts.ops),
+        values=parts.values.all(),
+        storages=parts.values.memory.all(),
+        calls=parts.calls,
+        statements=statements,
+        positions=recorder.positions.all_positions(),
+        stacks=recorder.positions.all_stacks(),
+        sources=session.sources.described(),
+        warnings=_warnings(parts),
+    )
+    return dataclasses.replace(made, digest=digest(made))
+
+
+def _warnings(parts: Assembled) -> tuple[str, ...]:
+    asking = [call.label or "the model" for call in parts.calls if call.branches_on_compiling]
+    if not asking:
+        return ()
+    return (f"{asking[-1]} asks whether it is being compiled; the trace holds what it does when it is",)
