@@ -1,11 +1,12 @@
 """Saved traces: gzipped JSON in which everything that repeats is written once and referred to by number.
 
-The standard library alone reads it, fast: rows are plain lists in the order of the dataclasses' fields, and their
-constructors take them as they come. The bytes depend on the trace alone.
+The standard library alone reads it, fast: there is one list for each field of the dataclasses, so that their
+constructors can be mapped over the columns. The bytes depend on the trace alone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import gzip
@@ -13,7 +14,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,6 @@ from streamsched.dsl.trace.model import (
 FORMAT = "streamsched trace"
 VERSION = 1
 
-_KINDS = {kind.value: kind for kind in OpKind}
-
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -71,7 +70,8 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], span: Span) -> Loaded:
     """Read a trace; what is wrong with the file is said at `span`."""
     try:
-        document = json.loads(gzip.decompress(Path(path).read_bytes()))
+        with _no_collection():
+            document = json.loads(gzip.decompress(Path(path).read_bytes()))
     except OSError as error:
         reason = error.strerror or "it is not gzipped"
         return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} cannot be read: {reason}"),))
@@ -86,7 +86,8 @@ def load(path: str | os.PathLike[str], span: Span) -> Loaded:
         message = f"the trace {path} has format {version}; this release reads format {VERSION}"
         return Loaded(None, (rules.trace_of_other_version(span, message),))
     try:
-        return Loaded(_decode(document), ())
+        with _no_collection():
+            return Loaded(_Reader(document).trace(), ())
     except (AssertionError, KeyError, IndexError, TypeError, ValueError):
         return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} is damaged"),))
 
@@ -191,6 +192,11 @@ class _Writer:
         return [self.string(p.file), self.string(p.function), p.line, p.column, p.end_line, p.end_column]
 
 
+def _columns(rows: list[list[Any]], cls: Any) -> list[Any]:
+    """Rows of fields as one list for each field: far faster to read."""
+    return list(zip(*rows, strict=True)) if rows else [[] for _ in dataclasses.fields(cls)]
+
+
 def encode(trace: Trace) -> str:
     """A trace as JSON text."""
     w = _Writer()
@@ -203,10 +209,10 @@ def encode(trace: Trace) -> str:
         "root": trace.root,
         "parameters": [[p.name, p.kind.value, p.default] for p in trace.parameters],
         "inputs": trace.inputs,
-        "values": [w.value(value) for value in trace.values],
-        "ops": [w.op(op) for op in trace.ops],
+        "values": _columns([w.value(value) for value in trace.values], Value),
+        "ops": _columns([w.op(op) for op in trace.ops], Op),
         "storages": [[s.name, s.kind.value, s.nbytes] for s in trace.storages],
-        "calls": [w.call(call) for call in trace.calls],
+        "calls": _columns([w.call(call) for call in trace.calls], ModuleCall),
         "result": w.argument(trace.result),
         "statements": [[w.position(s.position), s.binds, s.text] for s in trace.statements],
         "positions": [w.position(position) for position in trace.positions],
@@ -224,11 +230,13 @@ def encode(trace: Trace) -> str:
 # Reading
 
 
-def _decode(document: dict[str, Any]) -> Trace:
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collection: there are tens of thousands of new objects, and none of them is garbage."""
     enabled = gc.isenabled()
-    gc.disable()  # tens of thousands of objects, none of them garbage
+    gc.disable()
     try:
-        return _Reader(document).trace()
+        yield
     finally:
         if enabled:
             gc.enable()
@@ -267,25 +275,32 @@ class _Reader:
         pairs = zip(row[::2], row[1::2], strict=True)
         return tuple([(self._strings[name], self._arguments[argument]) for name, argument in pairs])
 
-    def _value(self, row: list[Any]) -> Value:
-        strings, numbers = self._strings, self._numbers
-        name, storages, dtype, shape, stride, producer, expression, local, inner, same = row
-        layout = strings[dtype], numbers[shape], numbers[stride]
-        names = strings[expression], strings[local], strings[inner]
-        return Value(name, numbers[storages], *layout, producer, *names, same)
+    def _values(self) -> Iterator[Value]:
+        string, numbers = self._strings.__getitem__, self._numbers.__getitem__
+        name, storages, dtype, shape, stride, producer, expression, local, inner, same = self._document["values"]
+        layout = map(string, dtype), map(numbers, shape), map(numbers, stride)
+        names = map(string, expression), map(string, local), map(string, inner)
+        return map(Value, name, map(numbers, storages), *layout, producer, *names, same)
 
-    def _op(self, row: list[Any]) -> Op:
-        strings, numbers = self._strings, self._numbers
-        name, target, kind, args, kwargs, result, reads, writes, *origin, random, host_sync, contexts = row
-        call = self._items(args), self._named(kwargs), self._arguments[result]
-        flags = random != 0, host_sync != 0, tuple([strings[context] for context in contexts])
-        return Op(name, strings[target], _KINDS[strings[kind]], *call, numbers[reads], numbers[writes], *origin, *flags)
+    def _ops(self) -> Iterator[Op]:
+        string, numbers, argument = self._strings.__getitem__, self._numbers.__getitem__, self._arguments.__getitem__
+        (name, target, kind, args, kwargs, result, reads, writes, call, stack, statement, visit, random, host_sync,
+         contexts) = self._document["ops"]  # fmt: skip
+        head = name, map(string, target), map(OpKind, map(string, kind))
+        tree = map(self._items, args), map(self._named, kwargs), map(argument, result)
+        effects = map(numbers, reads), map(numbers, writes)
+        flags = map(bool, random), map(bool, host_sync), map(self._texts, contexts)
+        return map(Op, *head, *tree, *effects, call, stack, statement, visit, *flags)
 
-    def _call(self, row: list[Any]) -> ModuleCall:
-        strings = self._strings
-        path, occurrence, accessor, cls, parent, begin, end, args, kwargs, result, compiling = row
-        head = strings[path], occurrence, strings[accessor], strings[cls], parent, begin, end
-        return ModuleCall(*head, self._items(args), self._named(kwargs), self._arguments[result], compiling != 0)
+    def _calls(self) -> Iterator[ModuleCall]:
+        string, argument = self._strings.__getitem__, self._arguments.__getitem__
+        path, occurrence, accessor, cls, parent, begin, end, args, kwargs, result, compiling = self._document["calls"]
+        head = map(string, path), occurrence, map(string, accessor), map(string, cls)
+        tree = map(self._items, args), map(self._named, kwargs), map(argument, result)
+        return map(ModuleCall, *head, parent, begin, end, *tree, map(bool, compiling))
+
+    def _texts(self, indices: list[int]) -> tuple[str, ...]:
+        return tuple([self._strings[index] for index in indices])
 
     def _position(self, row: list[Any]) -> Position:
         file, function, *place = row
@@ -302,10 +317,10 @@ class _Reader:
             parameters=tuple(Parameter(name, ParameterKind(kind), default) for name, kind, default in d["parameters"]),
             inputs=tuple(d["inputs"]),
             result=self._arguments[d["result"]],
-            ops=tuple([self._op(row) for row in d["ops"]]),
-            values=tuple([self._value(row) for row in d["values"]]),
+            ops=tuple(self._ops()),
+            values=tuple(self._values()),
             storages=tuple([Storage(name, StorageKind(kind), nbytes) for name, kind, nbytes in d["storages"]]),
-            calls=tuple([self._call(row) for row in d["calls"]]),
+            calls=tuple(self._calls()),
             statements=tuple(Statement(self._position(at), tuple(binds), text) for at, binds, text in d["statements"]),
             positions=tuple([self._position(row) for row in d["positions"]]),
             stacks=tuple([tuple(stack) for stack in d["stacks"]]),
