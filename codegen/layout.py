@@ -6,7 +6,7 @@ waits are in the block of the stream concerned.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
@@ -15,9 +15,9 @@ from streamsched.codegen.names import Names
 from streamsched.codegen.pretty import WIDTH, pretty, pretty_with
 from streamsched.codegen.statements import Statements
 from streamsched.codegen.targets import Target
-from streamsched.codegen.units import Unit, UnitKind
+from streamsched.codegen.units import Unit, UnitKind, common_prefix
 from streamsched.dsl.program.steps import DEFAULT, Program
-from streamsched.dsl.trace.model import NONE, Op, Trace
+from streamsched.dsl.trace.model import NONE, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,7 @@ class _Setter:
             waits = unit.kind is UnitKind.WAIT
             found.append(_Entry(self._sync(unit, waits), unit.stream, ahead=waits))
         elif text:
-            ops = self._ops(unit)
-            found.append(_Entry(Line(text), unit.stream, _common_contexts(ops), self._label(unit, ops)))
+            found.append(_Entry(Line(text), unit.stream, unit.origin.contexts, self._label(unit)))
         if deletes:
             found.append(_Entry(Line(f"del {', '.join(deletes)}"), NONE, deletes=True))
         return found
@@ -131,7 +130,7 @@ class _Setter:
         value = unit.uses[0]
         text = self.trace.values[value].expression or self.names.values[value]
         if not self.target.has_streams:
-            return Comment(f"{self.program.streams[unit.user].name}: still uses {text} when its name dies")
+            return Comment(f"{text}.record_stream({self.names.streams[unit.user] or 'default'})")
         return Line(self.target.record_stream(text, self.names.streams[unit.user]))
 
     def _sync(self, unit: Unit, waits: bool) -> Line | Comment:
@@ -141,19 +140,10 @@ class _Setter:
             return Comment(f"{self.program.streams[unit.stream].name}: {verb} {event}")
         return Line(self.target.wait(event) if waits else self.target.record(event))
 
-    def _ops(self, unit: Unit) -> tuple[Op, ...]:
-        if unit.kind is UnitKind.CALL:
-            call = self.trace.calls[unit.call]
-            return self.trace.ops[call.begin : call.end]
-        return (self.trace.ops[unit.op],) if unit.op != NONE else ()
-
-    def _label(self, unit: Unit, ops: Sequence[Op]) -> tuple[str, str]:
-        """The groups and the source statement of what a unit stands for; a view goes with its first user."""
-        step = self.program.steps[unit.step]
-        groups = ", ".join(self.program.groups[group].name for group in step.groups)
-        if step.op != NONE and unit.op != NONE:
-            ops = (self.trace.ops[step.op],)
-        statement = next((op.statement for op in ops if op.statement != NONE), NONE)
+    def _label(self, unit: Unit) -> tuple[str, str]:
+        """The groups and the source statement of what a unit stands for."""
+        groups = ", ".join(self.program.groups[group].name for group in unit.origin.groups)
+        statement = unit.origin.statement
         return groups, self.trace.statements[statement].text if statement != NONE else ""
 
     def _commented(self, entries: list[_Entry], stream: int) -> list[_Entry]:
@@ -180,21 +170,6 @@ class _Setter:
             else:
                 nodes += [entry.node for entry in inside]
         return nodes
-
-
-def _common_contexts(ops: Sequence[Op]) -> tuple[str, ...]:
-    """The contexts around all of `ops`."""
-    common = ops[0].contexts if ops else ()
-    for op in ops:
-        common = _common(common, op.contexts)
-    return common
-
-
-def _common(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    same = 0
-    while same < min(len(first), len(second)) and first[same] == second[same]:
-        same += 1
-    return first[:same]
 
 
 def _merge_deletes(entries: Iterable[_Entry]) -> list[_Entry]:
@@ -247,7 +222,7 @@ def _settled(entries: list[_Entry]) -> list[_Entry]:
             settled.append(entry)
             continue
         neighbours = [other for other in (before, after) if other is not None]
-        contexts = _common(*(other.contexts or () for other in neighbours)) if len(neighbours) == 2 else ()
+        contexts = common_prefix(*(other.contexts or () for other in neighbours)) if len(neighbours) == 2 else ()
         guide = after if entry.ahead and after is not None else before
         settled.append(replace(entry, contexts=contexts, label=guide.label if guide is not None else None))
     return settled

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from streamsched.codegen.objects import owned
 from streamsched.codegen.units import Unit, UnitKind
-from streamsched.dsl.trace.model import NONE, OpKind, Trace
+from streamsched.dsl.trace.model import NONE, Ref, Trace
 
 NEVER = 1 << 60
 """The place of what does not happen."""
@@ -18,7 +18,7 @@ class Lifetimes:
     """`last_use[object]` is the last unit that uses it (absent if none does). `free[object]` is the unit by which all
     memory that it holds may be freed: NONE if it holds none, NEVER if forward() returns some of it.
 
-    `inline` gives, for the views that can be written inside the one statement that uses them, that statement's unit.
+    `inline` gives, for the objects that can be written inside the one statement that uses them, that statement's unit.
     `next_run[unit]` is the first unit behind it that launches or allocates.
     """
 
@@ -42,32 +42,44 @@ def lifetimes(units: tuple[Unit, ...], trace: Trace) -> Lifetimes:
             users.setdefault(obj, []).append(place)
         if unit.kind is UnitKind.FREE:
             freed[unit.storage] = place
-    inline = {
-        obj: users[obj][0]
+    next_run = _next_runs(units)
+    free = {
+        obj: max((freed.get(storage, NEVER) for storage in owned(trace, obj)), default=NONE)
         for unit in units
         for obj in unit.binds
-        if len(users.get(obj, ())) == 1 and _inlines(unit, obj, units[users[obj][0]], trace)
     }
+    inline: dict[int, int] = {}
+    for unit in units:
+        for obj in unit.binds:
+            places = users.get(obj, ())
+            if len(places) == 1 and _inlines(unit, units[places[0]], trace):
+                user = places[0]
+                returned = units[user].kind is UnitKind.RETURN
+                if returned or not unit.runs or free[obj] < next_run[user]:
+                    inline[obj] = user
     last_use = {obj: places[-1] for obj, places in users.items()}
     for place in range(len(units) - 1, NONE, -1):
         for obj in units[place].binds:
             if obj in inline:  # what it is made from must be there where it is written
                 for source in units[place].uses:
                     last_use[source] = max(last_use[source], last_use[obj])
-    free = {
-        obj: max((freed.get(storage, NEVER) for storage in owned(trace, obj)), default=NONE)
-        for unit in units
-        for obj in unit.binds
-    }
-    return Lifetimes(last_use, free, inline, _next_runs(units))
+    return Lifetimes(last_use, free, inline, next_run)
 
 
-def _inlines(unit: Unit, obj: int, user: Unit, trace: Trace) -> bool:
-    """Whether `obj` is a view that the user's source never named, so that it can be written where it is used."""
-    if unit.kind is not UnitKind.OP or trace.ops[unit.op].kind is not OpKind.VIEW:
+def _inlines(unit: Unit, user: Unit, trace: Trace) -> bool:
+    """Whether what `unit` makes was an unnamed part of the user's statement, so that it can be written there again.
+
+    Of module calls, each keeps a line of its own.
+    """
+    if len(unit.binds) != 1 or not isinstance(unit.result, Ref) or user.kind not in _STATEMENTS:
         return False
-    value = trace.values[obj]
-    return not (value.local or value.inner) and user.kind in _STATEMENTS and unit.binds == (obj,)
+    value = trace.values[unit.binds[0]]
+    if value.local or value.inner or unit.kind is user.kind is UnitKind.CALL:
+        return False
+    if user.kind is UnitKind.RETURN:
+        of_return = unit.origin.statement != NONE and "return" in trace.statements[unit.origin.statement].binds
+        return not unit.runs or (unit.stream == user.stream and of_return and not unit.origin.groups)
+    return not unit.runs or (unit.stream == user.stream and unit.origin == user.origin)
 
 
 _STATEMENTS = frozenset({UnitKind.OP, UnitKind.CALL, UnitKind.RETURN})

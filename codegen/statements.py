@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from streamsched.codegen.lifetimes import NEVER
 from streamsched.codegen.names import Names
@@ -12,7 +14,7 @@ from streamsched.codegen.pretty import WIDTH
 from streamsched.codegen.spelling import imports, spell_call
 from streamsched.codegen.trees import spell_tree, target, tree_imports
 from streamsched.codegen.units import Unit, UnitKind
-from streamsched.dsl.trace.model import Argument, Sequence, Trace
+from streamsched.dsl.trace.model import Trace
 
 _ROOM = WIDTH - 3 * 4
 """The columns that a statement has, three blocks deep."""
@@ -51,37 +53,60 @@ class _Writer:
         self.places = {obj: place for place, unit in enumerate(self.units) for obj in unit.binds}
 
     def write(self, place: int, unit: Unit) -> None:
-        """Write one unit, with the views among its operands inside it if that is short."""
-        if unit.kind in (UnitKind.OP, UnitKind.CALL, UnitKind.RETURN):
-            short = self._statement(unit, self._inline_name)
-            offered = [obj for obj in unit.uses if obj in self.waiting]
-            if offered and len(short) <= _ROOM:
-                self._remember(place, unit, short, self._inline_name)
-                self.inlined.update(offered)
-                for obj in offered:
-                    self.texts[self.places[obj]] = ""
-            else:
-                self._remember(place, unit, self._statement(unit, self.name), self.name)
+        """Write one unit, with its unnamed operands inside it where that is short and keeps the order of issue."""
+        if unit.kind not in (UnitKind.OP, UnitKind.CALL, UnitKind.RETURN):
+            return
+        for offered in self._offers(place, unit):
+            right = self._right(unit, partial(self._operand, offered))
+            text = self._statement(unit, right)
+            if not offered or (len(text) <= _ROOM and self._in_order(offered, right)):
+                break
+        self.texts[place] = text
+        for obj in offered:
+            self.texts[self.places[obj]] = ""
+            self.inlined.add(obj)
+        if unit.binds and unit.binds[0] in self.names.lifetimes.inline and len(right) <= _LONGEST_INLINE:
+            self.waiting[unit.binds[0]] = right if _binds_tightly(right) else f"({right})"
+
+    def _offers(self, place: int, unit: Unit) -> list[frozenset[int]]:
+        """Sets of operands that may be written inside `unit`, the largest first."""
+        offered = [obj for obj in unit.uses if obj in self.waiting]
+        views = frozenset(obj for obj in offered if not self.units[self.places[obj]].runs)
+        return [frozenset(offered), views, frozenset()] if self._adjacent(place, offered) else [views, frozenset()]
+
+    def _adjacent(self, place: int, offered: list[int]) -> bool:
+        """Whether nothing else is issued between the first of `offered` that runs and the statement at `place`."""
+        first = min((self.places[obj] for obj in offered if self.units[self.places[obj]].runs), default=place)
+        inside = {self.places[obj] for obj in offered}
+        return all(
+            unit.kind not in (UnitKind.RECORD, UnitKind.WAIT)
+            and (not unit.runs or not self.texts[between] or between in inside)
+            for between, unit in enumerate(self.units[first:place], start=first)
+        )
+
+    def _in_order(self, offered: frozenset[int], text: str) -> bool:
+        """Whether Python evaluates the operands that run, left to right, in the order in which they are issued."""
+        end = 0
+        for place in sorted(self.places[obj] for obj in offered if self.units[self.places[obj]].runs):
+            operand = self.waiting[self.units[place].binds[0]]
+            start = text.find(operand, end)
+            if start < 0:
+                return False
+            end = start + len(operand)
+        return True
 
     def name(self, value: int) -> str:
         """The text of a value: its name, or the expression of one that no op makes."""
         made = self.trace.values[self.names.objects[value]]
         return made.expression or self.names(value)
 
-    def _inline_name(self, value: int) -> str:
-        return self.waiting.get(self.names.objects[value]) or self.name(value)
+    def _operand(self, inside: frozenset[int], value: int) -> str:
+        obj = self.names.objects[value]
+        return self.waiting[obj] if obj in inside else self.name(value)
 
-    def _remember(self, place: int, unit: Unit, text: str, name: Callable[[int], str]) -> None:
-        self.texts[place] = text
-        if len(unit.binds) == 1 and unit.binds[0] in self.names.lifetimes.inline:
-            right = self._right(unit, name)
-            if len(right) <= _LONGEST_INLINE:
-                self.waiting[unit.binds[0]] = right
-
-    def _statement(self, unit: Unit, name: Callable[[int], str]) -> str:
+    def _statement(self, unit: Unit, right: str) -> str:
         if unit.kind is UnitKind.RETURN:
-            return self._return(unit.result, name)
-        right = self._right(unit, name)
+            return f"return {right}"
         bound = target(unit.result, lambda value: self._wanted(unit, value))
         assert bound is not None, "a call whose result cannot be bound is unfolded"
         left, path = bound
@@ -93,6 +118,10 @@ class _Writer:
         return self.names.values.get(obj) if obj in unit.binds else None
 
     def _right(self, unit: Unit, name: Callable[[int], str]) -> str:
+        """The expression that a unit evaluates."""
+        if unit.kind is UnitKind.RETURN:
+            self.imports |= tree_imports(unit.result)
+            return spell_tree(unit.result, name)
         if unit.kind is UnitKind.OP:
             op = self.trace.ops[unit.op]
             self.imports |= imports(op)
@@ -102,11 +131,10 @@ class _Writer:
         given += [f"{word}={spell_tree(argument, name)}" for word, argument in call.kwargs]
         return f"self{call.accessor}({', '.join(given)})"
 
-    def _return(self, result: Argument, name: Callable[[int], str]) -> str:
-        self.imports |= tree_imports(result)
-        if isinstance(result, Sequence) and result.kind == "tuple" and len(result.items) > 1:
-            return f"return {', '.join(spell_tree(item, name) for item in result.items)}"
-        return f"return {spell_tree(result, name)}"
+
+def _binds_tightly(text: str) -> bool:
+    """Whether an expression can be an operand anywhere without parentheses."""
+    return isinstance(ast.parse(text, mode="eval").body, ast.Call | ast.Attribute | ast.Subscript | ast.Name)
 
 
 def _deletes(units: tuple[Unit, ...], names: Names, trace: Trace, inlined: set[int]) -> tuple[tuple[str, ...], ...]:

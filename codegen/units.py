@@ -7,7 +7,7 @@ the first unit that needs it.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,16 +34,32 @@ NOTHING = Literal("None")
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a statement comes from: the groups that hold it, the user's statement and which execution of it, and the
+    contexts around it.
+    """
+
+    groups: tuple[int, ...] = ()
+    statement: int = NONE
+    visit: int = 0
+    contexts: tuple[str, ...] = ()
+
+
+NOWHERE = Origin()
+"""The origin of what no op stands behind."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One statement to print.
 
     `stream` is NONE where it does not matter which stream is current. `uses` and `binds` are objects (`objects`);
-    `binds` are those that come to be here. `step` is the step it stands for, of a view that of its first user.
+    `binds` are those that come to be here. A view goes with its first user: it has that user's stream, groups and
+    statement.
     """
 
     kind: UnitKind
     stream: int
-    step: int
     op: int = NONE
     call: int = NONE
     event: int = NONE
@@ -53,13 +69,14 @@ class Unit:
     binds: tuple[int, ...] = ()
     result: Argument = NOTHING
     runs: bool = False  # launches or allocates
+    origin: Origin = NOWHERE
 
 
 def units(program: Program, trace: Trace, folding: Folding) -> tuple[Unit, ...]:
     """The statements of the forward, in order; the last is its return."""
     writer = _Writer(program, trace, folding, objects(trace))
-    for index, step in enumerate(program.steps):
-        writer.add(index, step)
+    for step in program.steps:
+        writer.add(step)
     return tuple(writer.printed)
 
 
@@ -78,44 +95,50 @@ class _Writer:
     bound: set[int] = field(default_factory=set)  # objects that are there already
     holders: dict[int, list[int]] = field(default_factory=dict)  # by storage, the objects in it
 
-    def add(self, index: int, step: Step) -> None:
+    def add(self, step: Step) -> None:
         """Print one step."""
         match step.kind:
             case StepKind.LAUNCH | StepKind.ALLOC:
-                self._run(step.op, index, step.stream)
+                self._run(step.op, step.stream, self._origin(step))
             case StepKind.RECORD | StepKind.WAIT:
-                self.printed.append(Unit(_SYNCS[step.kind], step.stream, index, event=step.event))
+                self.printed.append(Unit(_SYNCS[step.kind], step.stream, event=step.event))
             case StepKind.RECORD_STREAM:
-                self._record_stream(index, step)
+                self._record_stream(step)
             case StepKind.FREE:
-                self.printed.append(Unit(UnitKind.FREE, NONE, index, storage=step.storage))
+                self.printed.append(Unit(UnitKind.FREE, NONE, storage=step.storage))
             case StepKind.EXIT:
-                used = self._need(refs(self.trace.result), index, DEFAULT)
-                self.printed.append(Unit(UnitKind.RETURN, DEFAULT, index, uses=used, result=self.trace.result))
+                used = self._need(refs(self.trace.result), DEFAULT, NOWHERE)
+                self.printed.append(Unit(UnitKind.RETURN, DEFAULT, uses=used, result=self.trace.result))
 
-    def _run(self, op: int, index: int, stream: int) -> None:
+    def _origin(self, step: Step) -> Origin:
+        op = self.trace.ops[step.op]
+        return Origin(step.groups, op.statement, op.visit)
+
+    def _run(self, op: int, stream: int, origin: Origin) -> None:
         """Print an op, or the module call in its place; a call is printed once, at its first kernel."""
         call = self.folding.call_of[op]
         if call == NONE:
             self.done.add(op)
             node = self.trace.ops[op]
-            used = self._need(op_refs(node), index, stream)
-            unit = Unit(UnitKind.OP, stream, index, op=op, uses=used, result=node.result, runs=_runs(node))
-            self._print(unit)
+            used = self._need(op_refs(node), stream, origin)
+            here = replace(origin, contexts=node.contexts)
+            self._print(Unit(UnitKind.OP, stream, op, uses=used, result=node.result, runs=_runs(node), origin=here))
         elif call not in self.begun:
             self.begun.add(call)
             made = self.trace.calls[call]
-            used = self._need(call_refs(made), index, stream)
-            runs = any(map(_runs, self.trace.ops[made.begin : made.end]))
-            self._print(Unit(UnitKind.CALL, stream, index, call=call, uses=used, result=made.result, runs=runs))
+            used = self._need(call_refs(made), stream, origin)
+            ops = self.trace.ops[made.begin : made.end]
+            here = replace(origin, contexts=_common_contexts(ops))
+            runs = any(map(_runs, ops))
+            self._print(Unit(UnitKind.CALL, stream, call=call, uses=used, result=made.result, runs=runs, origin=here))
 
-    def _need(self, values: Iterable[int], index: int, stream: int) -> tuple[int, ...]:
+    def _need(self, values: Iterable[int], stream: int, origin: Origin) -> tuple[int, ...]:
         """The objects of `values`, after printing the views among them that are not printed yet."""
         needed: dict[int, None] = {}
         for value in values:
             producer = self.trace.values[value].producer
             if producer != NONE and producer not in self.done and not _runs(self.trace.ops[producer]):
-                self._run(producer, index, stream)
+                self._run(producer, stream, origin)
             needed[self.objects[value]] = None
         return tuple(needed)
 
@@ -129,13 +152,13 @@ class _Writer:
                 self.holders.setdefault(storage, []).append(obj)
         self.printed.append(replace(unit, binds=fresh))
 
-    def _record_stream(self, index: int, step: Step) -> None:
+    def _record_stream(self, step: Step) -> None:
         """Print a record_stream on the object that lies in the storage with the fewest others."""
         held = [*self._given.get(step.storage, ()), *self.holders.get(step.storage, ())]
         if held:
             holder = min(held, key=lambda obj: len(self.trace.values[obj].storages))
             on = DEFAULT if step.stream == DEFAULT else NONE
-            unit = Unit(UnitKind.RECORD_STREAM, on, index, storage=step.storage, user=step.stream, uses=(holder,))
+            unit = Unit(UnitKind.RECORD_STREAM, on, storage=step.storage, user=step.stream, uses=(holder,))
             self.printed.append(unit)
 
     @cached_property
@@ -151,3 +174,19 @@ class _Writer:
 
 def _runs(op: Op) -> bool:
     return op.kind is not OpKind.VIEW
+
+
+def _common_contexts(ops: Sequence[Op]) -> tuple[str, ...]:
+    """The contexts around all of `ops`."""
+    common = ops[0].contexts
+    for op in ops:
+        common = common_prefix(common, op.contexts)
+    return common
+
+
+def common_prefix(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """What both start with."""
+    same = 0
+    while same < min(len(first), len(second)) and first[same] == second[same]:
+        same += 1
+    return first[:same]
