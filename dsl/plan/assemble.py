@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from streamsched.dsl.plan.dependence import Dependency
 from streamsched.dsl.plan.lifetime import Life, Protection, lives, protect
@@ -23,7 +24,7 @@ from streamsched.dsl.program.steps import (
     StepKind,
     Storage,
 )
-from streamsched.dsl.trace.model import NONE, OpKind, StorageKind, Trace
+from streamsched.dsl.trace.model import NONE, OpKind, StorageKind, Trace, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +118,13 @@ def _outputs(trace: Trace) -> list[int]:
 
 
 def _storages(trace: Trace, issue: Issue) -> tuple[Storage, ...]:
-    """The program's storages, called what the user calls the first value in each, with the stream of allocation."""
+    """The program's storages, with the stream that each was allocated on."""
     outputs = frozenset(_outputs(trace))
     home: dict[int, int] = {}
     for rank, op in enumerate(issue.ops, start=1):
         for storage in trace.ops[op].writes:
             home.setdefault(storage, issue.streams[rank])
-    names: dict[int, str] = {}
-    for value in trace.values:
-        for storage in value.storages:
-            names.setdefault(storage, value.expression or value.local or value.inner or value.name)
+    names = _storage_names(trace)
     return tuple(
         Storage(
             names.get(index, storage.name),
@@ -137,6 +135,27 @@ def _storages(trace: Trace, issue: Issue) -> tuple[Storage, ...]:
         )
         for index, storage in enumerate(trace.storages)
     )
+
+
+def _storage_names(trace: Trace) -> dict[int, str]:
+    """What people call each storage: its first value's expression or local; without any, an inner name or the op's.
+
+    A value that only may lie in a storage (alias or copy) lends its name to its own, the last.
+    """
+    found: dict[int, str] = {}
+    for name_of in (_outer_name, _inner_name):
+        for value in trace.values:
+            if name := name_of(value):
+                found.setdefault(value.storages[-1], name)
+    return found
+
+
+def _outer_name(value: Value) -> str:
+    return value.expression or value.local
+
+
+def _inner_name(value: Value) -> str:
+    return value.inner or value.name
 
 
 def _touches(trace: Trace, issue: Issue, held: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
@@ -196,8 +215,25 @@ class _Writer:
             found[rank] = (len(found), name if used[name] == 1 else f"{name}_{used[name]}")
         return found
 
+    @cached_property
+    def _completes(self) -> dict[int, str]:
+        """By rank: the named group, on one stream, whose last kernel it is; the smallest one of several."""
+        sizes: dict[int, int] = defaultdict(int)
+        last: dict[int, int] = {}
+        streams: dict[int, set[int]] = defaultdict(set)
+        for rank, op in enumerate(self.issue.ops, start=1):
+            for group in self.resolved.members.get(op, ()):
+                last[group] = rank
+                sizes[group] += 1
+                streams[group].add(self.issue.streams[rank])
+        groups = self.resolved.groups
+        named = [g for g in last if groups[g].name.isidentifier() and len(streams[g]) == 1]
+        return {last[group]: groups[group].name for group in sorted(named, key=lambda g: (-sizes[g], g))}
+
     def _label(self, rank: int) -> str:
-        """What people call the result of a rank: the name of what it writes, else the op's."""
+        """What people call what a rank completes: a named group, else what it writes, else the op."""
+        if rank in self._completes:
+            return self._completes[rank]
         op = self.trace.ops[self.issue.ops[rank - 1]]
         written = (self.storages[i] for i in op.writes if self.storages[i].kind.is_memory)
         return next((s.name for s in written if s.name.isidentifier()), op.name)
