@@ -14,6 +14,8 @@ from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ReadError, ScheduleFile, read_text
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from streamsched.dsl.pipeline import Progress
 
 CLEAN = 0
@@ -90,6 +92,8 @@ def tracing() -> Iterator[Progress | None]:
             yield None
             return
 
+        status: Status | None = None
+
         def progress(words: str) -> None:
             nonlocal status
             if status is None:
@@ -98,5 +102,4 @@ def tracing() -> Iterator[Progress | None]:
                 status = stack.enter_context(Console(stderr=True).status(words))
             status.update(words)
 
-        status = None
         yield progress

@@ -24,21 +24,20 @@ def command(code: str | None) -> int:
         streamsched explain ORD101
         streamsched explain missing-edge
     """
-    from streamsched.dsl.rules import ALL
+    from streamsched.dsl.rules import ALL, find
 
     if code is None:
-        for rule in sorted(ALL.values(), key=lambda rule: rule.code):
+        for rule in ALL.values():
             click.echo(f"{rule.code}  {rule.severity.value:<7}  {rule.name}: {rule.summary}")
         return console.CLEAN
-    wanted = code.strip().lower()
-    for rule in ALL.values():
-        if wanted in (rule.code.lower(), rule.name):
-            click.echo(f"{rule.code} {rule.name} ({rule.severity.value})\n\n{rule.page.strip()}")
-            return console.CLEAN
-    raise console.Failure(f"there is no rule {code}{_nearest(wanted, ALL)}")
+    found = find(code)
+    if found is None:
+        raise console.Failure(f"there is no rule {code}{_nearest(code.lower(), ALL)}")
+    click.echo(f"{found.code} {found.name} ({found.severity.value})\n\n{found.page.strip()}")
+    return console.CLEAN
 
 
-def _nearest(wanted: str, rules: dict[str, Rule[Any, Any]]) -> str:
+def _nearest(wanted: str, rules: dict[str, Rule[..., Any]]) -> str:
     """A few rules that may be meant."""
     import difflib
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 
 from streamsched.cli.console import Failure
@@ -57,6 +56,8 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
     A link is followed; what is no regular file (`/dev/stdout`) is written itself. Fails with a message where the
     place cannot be written; the old file is then as it was.
     """
+    import tempfile  # slow to import, and `lint` writes nothing
+
     real = os.path.realpath(path)
     try:
         mode = _check_place(path, real)

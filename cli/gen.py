@@ -8,6 +8,7 @@ import sys
 import click
 
 from streamsched.cli import console, files
+from streamsched.codegen.targets import TARGETS
 from streamsched.dsl.files import STDIN, read_text
 
 
@@ -17,7 +18,7 @@ from streamsched.dsl.files import STDIN, read_text
 @click.option(
     "--check", is_flag=True, help="Write nothing; exit with 1 if the file of -o is not what would be generated."
 )
-@click.option("--target", type=click.Choice(TARGETS), help="Generate for this target instead of the schedule's own.")
+@click.option("--target", type=click.Choice(list(TARGETS)), help="Generate for this target, not the schedule's own.")
 def command(schedule: str, output: str | None, check: bool, target: str | None) -> int:
     """Generate the annotated forward() of a schedule.
 
@@ -53,17 +54,16 @@ def command(schedule: str, output: str | None, check: bool, target: str | None) 
 
 
 def _compare(schedule: str, output: str, text: str) -> int:
-    """Whether the file `output` is what would be generated, but for the version that generated it."""
+    """Say whether the file `output` is what would be generated."""
     from streamsched.cli.difference import first_differences
-    from streamsched.codegen.emitter import without_version
+    from streamsched.codegen.emitter import same_generated
 
     if not os.path.lexists(output):
         console.say(f"{output} is missing")
     else:
-        old, new = without_version(read_text(output)), without_version(text)
-        if old == new:
+        old = read_text(output)
+        if same_generated(old, text):
             return console.CLEAN
-        console.say(f"{output} is stale:")
-        console.say(first_differences(old, new, output))
+        console.say(f"{output} is stale:\n{first_differences(old, text, output)}")
     console.say(f"run: streamsched gen {schedule} -o {output}")
     return console.FINDINGS

@@ -36,6 +36,18 @@ class VerbGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that the first word names; for an unknown one, say which may be meant."""
+        verb = args[0]
+        if verb not in VERBS and not verb.startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(verb, VERBS, n=1)
+            ctx.fail(f"there is no verb {verb}" + (f"; did you mean {near[0]}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
@@ -49,7 +61,7 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool)
     ctx.exit()
 
 
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=False)
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
@@ -76,8 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = cli.main(args=words, prog_name="streamsched", standalone_mode=False)
         sys.stdout.flush()
-    except BrokenPipeError:
-        _discard_output()  # the reader has gone, as `head` goes
+    except (BrokenPipeError, SystemExit):
+        _discard_output()  # the reader has gone, as `head` goes; click exits where it notices first
         return CLEAN
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED

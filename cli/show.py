@@ -28,5 +28,5 @@ def command(schedule: str) -> int:
 
     from streamsched.codegen.show import show
 
-    sys.stdout.write(show(loaded.program))
+    click.echo(show(loaded.program).rstrip("\n"))
     return console.exit_code(loaded.diagnostics)
