@@ -118,7 +118,7 @@ def test_an_edge_between_groups_is_one_order_not_pairs() -> None:
         ", ".join(f"a{i}" for i in range(50)), ", ".join(f"b{i}" for i in range(50))
     )
     program = program_of(text, t.build("a0", "b0"))
-    assert spell(program, StepKind.WAIT) == ["s wait a49_done", "default wait b49_done"]
+    assert spell(program, StepKind.WAIT) == ["s wait a_done", "default wait b_done"]
     edge = program.required[0]
     assert (edge.kind, edge.label, len(edge.before), len(edge.after)) == (OrderKind.EDGE, "a -> b", 50, 50)
 
