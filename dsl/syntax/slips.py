@@ -169,6 +169,17 @@ def _colon(stop: Stop) -> Fault | None:
     return stop.replacement(stop.gap, stop.gap, ":", f"the colon before the dtype `{stop.word}` is missing")
 
 
+def _leading_operator(stop: Stop) -> Fault | None:
+    operator = stop.head if stop.head in ("on", "before") else stop.found
+    if operator != stop.head and stop.at != stop.start:
+        return None
+    if operator not in ("->", "on", "before", ",", "|", "&", "-", "..", "="):
+        return None
+    span = stop.source.span(stop.start, stop.start + len(operator))
+    advice = f"end the line above with `{operator}`, or join the two lines"
+    return Fault(span, f"a statement cannot begin with `{operator}`", advice)
+
+
 def _reserved_name(stop: Stop) -> Fault | None:
     """`group on = ...` reads as the beginning of a placement of a group called `group`."""
     if stop.last_word not in ("on", "before") or stop.before.split() != [stop.head, stop.last_word]:
@@ -198,6 +209,8 @@ def _word_operator(stop: Stop) -> Fault | None:
 
 def _selector(stop: Stop) -> Fault | None:
     """A string behind a word that is no selector's keyword."""
+    if stop.head in STATEMENTS and stop.before.strip() == stop.head:
+        return None
     if stop.found[:1] != '"' or not stop.last_word or stop.last_word in SELECTORS or "VBAR" not in stop.accepted:
         return None
     word = nearest(stop.last_word, SELECTORS)
@@ -278,7 +291,7 @@ def _unit(stop: Stop) -> Fault | None:
 
 def _closing(stop: Stop) -> Fault | None:
     opening = _OPENING.get(stop.found)
-    if opening is None or stop.accepted & {"RPAR", "RSQB", "RBRACE"}:
+    if opening is None or stop.before.count(opening) > stop.before.count(stop.found):
         return None
     return stop.fault(f"`{stop.found}` closes nothing: there is no `{opening}` before it")
 
@@ -287,6 +300,7 @@ _SLIPS: tuple[Callable[[Stop], Fault | None], ...] = (
     _smart_quotes,
     _other_quotes,
     _other_comment,
+    _leading_operator,
     _arrow,
     _backward_arrow,
     _equals,
