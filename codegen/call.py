@@ -104,6 +104,8 @@ class Call:
                 return True
             if parameter.name == "device" and is_traced_device(argument) and self._takes_device_of_operand():
                 return True
+        if keyword.iskeyword(parameter.name):
+            return False  # what follows goes by position then, and `x.uniform_(0.0, 2.0)` reads better anyway
         default = function.defaults.get(parameter.name, parameter.default)
         return default is not None and equals(argument, default)
 

@@ -100,5 +100,7 @@ def _parse(line: str) -> Schema:
         elif item:
             declaration, has_default, default = item.partition("=")
             type_, _, parameter = declaration.rpartition(" ")
+            if type_.startswith("float") and default.isdigit():
+                default += ".0"
             parameters.append(Parameter(parameter, type_, default if has_default else None, keyword_only))
     return Schema(name, overload or "default", frozenset(places.split(",")) - {"-"}, tuple(parameters))

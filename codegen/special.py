@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from streamsched.codegen import table
 from streamsched.codegen.arguments import equals, integer
 from streamsched.codegen.call import Call
-from streamsched.dsl.trace.model import NONE, Argument, Literal, Op, Ref, Sequence, Trace
+from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref, Sequence
 
 _OPEN_END = 2**63 - 1  # how a slice without end is traced
 _NEAR = 3  # `x[:, :, 0]` still reads well; beyond, `x[..., 0]` if it can be
@@ -59,26 +59,21 @@ def index(call: Call) -> str | None:
 
 
 def index_put_(call: Call) -> str | None:
-    """`x[:, i] = y`, a statement: there is no method for indices with gaps. Else the method, which has a result."""
-    indices, values = call.given("indices"), call.given("values")
-    gaps = isinstance(indices, Sequence) and any(isinstance(item, Literal) for item in indices.items)
-    target = index(call)
-    accumulates = call.given("accumulate") not in (None, Literal("False"))
-    if not gaps or target is None or values is None or accumulates or not is_updated(call.op, call.trace):
+    """`x[:, i] = y`: a statement, where the result is `x` itself and nobody needs it from the call."""
+    values, accumulates = call.given("values"), call.given("accumulate")
+    is_plain = accumulates is None or equals(accumulates, "False")
+    if values is None or not is_plain or not _returns_operand(call):
         return None
-    return f"{target} = {call.text(values)}"
-
-
-def is_updated(op: Op, trace: Trace) -> bool:
-    """Whether the op's result is its own operand, so that nobody needs the result by another name."""
-    return isinstance(op.result, Ref) and trace.values[op.result.value].same_object != NONE
+    target = index(call)
+    return None if target is None else f"{target} = {call.text(values)}"
 
 
 def tensordot(call: Call) -> str | None:
     """`torch.tensordot(a, b, dims=((1,), (0,)))`."""
     left, right, *dims = (item.argument for item in call.arguments())
     pairs = ", ".join(call.text(Sequence("tuple", each.items)) for each in dims if isinstance(each, Sequence))
-    return f"torch.tensordot({call.text(left)}, {call.text(right)}, dims=({pairs}))"
+    arguments = [call.text(left), call.text(right), f"dims=({pairs})", *filter(None, [call.out()])]
+    return f"torch.tensordot({', '.join(arguments)})"
 
 
 def to(call: Call) -> str | None:
@@ -122,7 +117,7 @@ SPECIAL: Mapping[str, Special] = {
     "rsub": reversed_sub,
     "select.int": select,
     "slice.Tensor": slice_,
-    "tensordot.default": tensordot,
+    "tensordot": tensordot,
     "to.device": to,
     "to.dtype": to,
     "to.dtype_layout": to,
@@ -141,6 +136,11 @@ def _at_dim(call: Call, subscript: str) -> str | None:
     from_left = before < _NEAR or before <= after
     parts = [*[":"] * before, subscript] if from_left else ["...", subscript, *[":"] * after]
     return f"{call.text(tensor)}[{', '.join(parts)}]"
+
+
+def _returns_operand(call: Call) -> bool:
+    result = call.op.result
+    return isinstance(result, Ref) and call.trace.values[result.value].same_object != NONE
 
 
 def _is_number(call: Call, argument: Argument) -> bool:

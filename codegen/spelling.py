@@ -25,8 +25,9 @@ _ATOM = re.compile(r"[A-Za-z_][\w.]*|-?\d[\w.]*(?:e-\d+)?")  # the formatter hug
 def spell_call(op: Op, trace: Trace, name: Name) -> str:
     """The expression that calls an op, on one line; `name` gives the text of a value.
 
-    The texts of values must be names, or bind as tightly (`self.weight`, `x[0]`). An in-place op is a method call,
-    `x.add_(y)`, to be used as a statement or for its result, which is `x` itself.
+    The texts of values must be names, or bind as tightly (`self.weight`, `x[0]`). An in-place op whose result is its
+    operand (`Value.same_object`) is to stand on a line of its own, unbound: it is a method call, `x.add_(y)`, or an
+    assignment, `x[i] = y`. ValueError where an argument has no printed form.
     """
     call = call_of(op, trace, name)
     if call is not None:

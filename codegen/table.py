@@ -66,8 +66,8 @@ VARIADIC_SIZES = _words("empty expand ones permute rand randn repeat reshape vie
 
 # Take a list of tensors as so many arguments: `torch.einsum("ij,jk->ik", a, b)`.
 VARIADIC_TENSORS = _words("""
-    atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence block_diag broadcast_tensors cartesian_prod einsum
-    meshgrid
+    atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence block_diag broadcast_tensors cartesian_prod chain_matmul
+    einsum meshgrid
     """)
 
 # Optional arguments that people pass by position all the same: `x.flatten(1)`, `x.argmax(-1)`.
@@ -105,6 +105,11 @@ class Function:
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "reduction": ("none", "mean", "sum"),
     "interpolation_mode": ("bilinear", "nearest", "bicubic"),
+    "compute_mode": (
+        "use_mm_for_euclid_dist_if_necessary",
+        "use_mm_for_euclid_dist",
+        "donot_use_mm_for_euclid_dist",
+    ),
     "padding_mode": ("zeros", "border", "reflection"),
 }
 
@@ -114,8 +119,9 @@ _SAME = {
     adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d avg_pool1d avg_pool2d avg_pool3d bilinear
     binary_cross_entropy binary_cross_entropy_with_logits channel_shuffle conv1d conv2d conv3d cosine_embedding_loss
     cosine_similarity ctc_loss glu hardshrink hinge_embedding_loss huber_loss kl_div l1_loss linear
-    margin_ranking_loss max_pool1d max_pool2d max_pool3d mse_loss one_hot pad pairwise_distance pixel_shuffle
-    pixel_unshuffle prelu rms_norm smooth_l1_loss soft_margin_loss softplus softshrink triplet_margin_loss
+    margin_ranking_loss max_pool1d max_pool2d max_pool3d mse_loss multi_margin_loss multilabel_margin_loss one_hot pad
+    pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm smooth_l1_loss soft_margin_loss softplus softshrink
+    triplet_margin_loss
     """)
 } | {f"conv_transpose{n}d": Function(f"F.conv_transpose{n}d") for n in (1, 2, 3)}
 
@@ -179,6 +185,7 @@ FUNCTIONS: Mapping[str, Function] = {
         drop=_CUDNN,
         defaults=_NORM_DEFAULTS,
     ),
+    "cdist": Function("torch.cdist"),
     "col2im": Function("F.fold"),
     "cross_entropy_loss": Function("F.cross_entropy"),
     "embedding": Function("F.embedding", order=("indices", "weight")),
@@ -214,8 +221,8 @@ SPELLED = frozenset(FUNCTIONS) | _words("""
     matrix_H numpy_T slice.Tensor
     """)
 
-# Ops whose namesake in Python calls another op or takes other arguments.
-UNSPELLABLE: frozenset[str] = frozenset()
+# Ops whose namesake in Python is something else: another op, a property, other results.
+NAMESAKES = _words("data index is_leaf norm output_nr retains_grad unique_consecutive")
 
 # What torch.embedding_bag takes where there is no padding index; it returns a tuple, F.embedding_bag the first of it.
 EMBEDDING_BAG = Function(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from streamsched.codegen import schemas, table
+from streamsched.codegen.special import SPECIAL
 
 SCHEMAS = Path(schemas.__file__).with_name("schemas.txt")
 MODULES = {"fft": "torch.fft", "linalg": "torch.linalg", "special": "torch.special", "sparse": "torch.sparse"}
@@ -17,7 +18,8 @@ MODULES = {"fft": "torch.fft", "linalg": "torch.linalg", "special": "torch.speci
 
 def schemas_of_torch() -> str:
     """The text of `schemas.txt` for the installed torch, from the table that torch's own Python API is made from."""
-    import torchgen
+    import torchgen  # type: ignore[import-untyped]
+    import yaml  # type: ignore[import-untyped]
 
     path = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
     entries = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -33,7 +35,8 @@ def line_of(entry: dict[str, str]) -> str | None:
     if "Dimname" in schema:
         return None
     known = name in table.SPELLED or target in table.SPELLED
-    if not known and (not places or name in table.UNSPELLABLE or (name.startswith("_") and not name.startswith("__"))):
+    is_private = name.startswith("_") and not name.startswith("__")
+    if not known and (not places or is_private):
         return None
     return f"{','.join(places) or '-'} {schema}"
 
@@ -45,7 +48,7 @@ def places_of(name: str, variants: str, module: str) -> list[str]:
     if module in MODULES:
         namespace = getattr(torch, module)
         return [MODULES[module]] if hasattr(namespace, name.removeprefix(f"{module}_")) else []
-    if module:
+    if module or name in table.NAMESAKES:
         return []
     has_function = "function" in variants and hasattr(torch, name)
     has_method = "method" in variants and hasattr(torch.Tensor, name)
@@ -57,10 +60,38 @@ def test_schemas_are_those_of_the_installed_torch() -> None:
     assert SCHEMAS.read_text() == schemas_of_torch(), f"stale: run `python {Path(__file__).name}` in tests/codegen"
 
 
+def test_what_torch_wraps_in_python_is_spelled_by_the_tables() -> None:
+    """Such functions need not take the schema's arguments: each was looked at."""
+    torch = pytest.importorskip("torch")
+    same_arguments = {
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "istft",
+        "mH",
+        "mT",
+        "stft.center",
+        "unflatten.int",
+        "unflatten.Dimname",
+    }
+    known = {*table.FUNCTIONS, *table.PROPERTIES, *table.VARIADIC_TENSORS, *SPECIAL, *same_arguments}
+    for target in schemas._lines():
+        schema = schemas.find(target)
+        assert schema is not None
+        owners = [torch] * ("torch" in schema.places) + [torch.Tensor] * ("Tensor" in schema.places)
+        if any(not inspect.isbuiltin(f) and not inspect.ismethoddescriptor(f) for f in functions(owners, schema.name)):
+            assert known & {schema.name, f"{schema.name}.{schema.overload}"}, target
+
+
+def functions(owners: list[object], name: str) -> list[object]:
+    return [getattr(owner, name) for owner in owners]
+
+
 def test_a_schema_is_parsed_into_its_parameters() -> None:
     schema = schemas.find("aten.std.correction")
     assert schema is not None
-    assert (schema.name, schema.overload, schema.places) == ("std", "correction", {"torch", "Tensor"})
+    assert (schema.name, schema.overload) == ("std", "correction")
+    assert schema.places == frozenset({"torch", "Tensor"})
     assert [(each.name, each.type, each.default, each.keyword_only) for each in schema.parameters] == [
         ("self", "Tensor", None, False),
         ("dim", "int[1]?", "None", False),
