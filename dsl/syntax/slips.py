@@ -291,7 +291,9 @@ def _unit(stop: Stop) -> Fault | None:
 
 def _closing(stop: Stop) -> Fault | None:
     opening = _OPENING.get(stop.found)
-    if opening is None or stop.before.count(opening) > stop.before.count(stop.found):
+    if opening is None or stop.accepted & {"RPAR", "RSQB", "RBRACE"}:
+        return None
+    if stop.before.count(opening) > stop.before.count(stop.found):
         return None
     return stop.fault(f"`{stop.found}` closes nothing: there is no `{opening}` before it")
 
