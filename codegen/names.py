@@ -27,13 +27,17 @@ _RESERVED = RESERVED | frozenset(dir(builtins))
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names in one forward: of objects, of streams (but `default`) and of events."""
+    """The names in one forward: of objects, of streams (but `default`) and of events.
+
+    `relied` are objects that hold memory for others whose names were bound again.
+    """
 
     objects: tuple[int, ...]  # by value
     values: dict[int, str]  # by object
     streams: tuple[str, ...]
     events: tuple[str, ...]
     lifetimes: Lifetimes
+    relied: frozenset[int]
 
     def __call__(self, value: int) -> str:
         """The name of a value that an op makes."""
@@ -50,7 +54,7 @@ def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Nam
     scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events)))
     for place, unit in enumerate(units):
         scribe.bind(place, unit)
-    return Names(objects(trace), scribe.names, ("", *streams), events, lives)
+    return Names(objects(trace), scribe.names, ("", *streams), events, lives, frozenset(scribe.relied))
 
 
 def identifier(text: str) -> str:
@@ -90,6 +94,7 @@ class _Scribe:
     names: dict[int, str] = field(default_factory=dict)
     bound: dict[str, int] = field(default_factory=dict)
     holders: dict[int, set[str]] = field(default_factory=dict)  # by storage
+    relied: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.needed = _parameter_uses(self.trace, self.units)
@@ -142,10 +147,15 @@ class _Scribe:
             return False
         if self.lives.free_after(old, place):
             return True
-        return all(
-            self.holders[storage] - {name} or any(storage in owned(self.trace, obj) for obj in binds)
-            for storage in owned(self.trace, old)
-        )
+        relied: set[int] = set()
+        for storage in owned(self.trace, old):
+            holders = {self.bound[other] for other in self.holders[storage] if other != name}
+            holders.update(obj for obj in binds if storage in owned(self.trace, obj))
+            if not holders:
+                return False
+            relied |= holders
+        self.relied |= relied
+        return True
 
 
 def _parameter_uses(trace: Trace, units: tuple[Unit, ...]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Units as Python statements, and where names are deleted."""
+"""Units as Python statements."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
-from streamsched.codegen.lifetimes import NEVER
+from streamsched.codegen.deletes import find_deletes
 from streamsched.codegen.names import Names
-from streamsched.codegen.objects import owned
 from streamsched.codegen.pretty import WIDTH
 from streamsched.codegen.spelling import imports, spell_call
 from streamsched.codegen.trees import spell_tree, target, tree_imports
@@ -36,7 +35,9 @@ def write_statements(units: tuple[Unit, ...], names: Names, trace: Trace) -> Sta
     writer = _Writer(units, names, trace, [""] * len(units))
     for place, unit in enumerate(units):
         writer.write(place, unit)
-    return Statements(tuple(writer.texts), _deletes(units, names, trace, writer.inlined), frozenset(writer.imports))
+    return Statements(
+        tuple(writer.texts), find_deletes(units, names, trace, frozenset(writer.inlined)), frozenset(writer.imports)
+    )
 
 
 @dataclass
@@ -135,40 +136,3 @@ class _Writer:
 def _binds_tightly(text: str) -> bool:
     """Whether an expression can be an operand anywhere without parentheses."""
     return isinstance(ast.parse(text, mode="eval").body, ast.Call | ast.Attribute | ast.Subscript | ast.Name)
-
-
-def _deletes(units: tuple[Unit, ...], names: Names, trace: Trace, inlined: set[int]) -> tuple[tuple[str, ...], ...]:
-    """Behind each unit, the names to delete: those that hold memory which ends there, unless they end anyway."""
-    lives = names.lifetimes
-    deletes: list[list[str]] = [[] for _ in units]
-    bound: dict[str, int] = {}
-    ends: dict[int, list[str]] = {}
-    for place, unit in enumerate(units):
-        for obj in unit.binds:
-            if obj in names.values and obj not in inlined:
-                name = names.values[obj]
-                bound[name] = obj
-                end = max(lives.last_use[obj], lives.free[obj]) if owned(trace, obj) else NEVER
-                if end < len(units):
-                    ends.setdefault(end, []).append(name)
-        for name in ends.pop(place, ()):
-            dies = lives.next_run[place] != NEVER and _ends(bound.get(name), place, names)
-            if dies and not _bound_next(name, place, units, names, inlined):
-                deletes[place].append(name)
-                del bound[name]
-    return tuple(map(tuple, deletes))
-
-
-def _ends(obj: int | None, place: int, names: Names) -> bool:
-    """Whether `obj` is what was to end at `place`, and not a later object of the same name."""
-    return obj is not None and max(names.lifetimes.last_use[obj], names.lifetimes.free[obj]) == place
-
-
-def _bound_next(name: str, place: int, units: tuple[Unit, ...], names: Names, inlined: set[int]) -> bool:
-    """Whether the next statement binds `name` again."""
-    for unit in units[place + 1 :]:
-        if unit.kind in (UnitKind.OP, UnitKind.CALL):
-            kept = [obj for obj in unit.binds if obj in names.values and obj not in inlined]
-            if kept or unit.runs:
-                return any(names.values[obj] == name for obj in kept)
-    return False
