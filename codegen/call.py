@@ -111,7 +111,7 @@ class Call:
 
     def _takes_device_of_operand(self) -> bool:
         name = self.schema.name
-        return name.startswith("new_") or name.endswith("_like") or context_device(self.trace, self.name) == ""
+        return name.startswith("new_") or name.endswith("_like") or _first_tensor(self.trace) is None
 
     def _by_name(self, parameter: Parameter, argument: Argument, function: Function) -> bool:
         if keyword.iskeyword(parameter.name) or parameter.name in table.POSITIONAL.get(self.schema.name, ()):

@@ -17,7 +17,7 @@ from streamsched.codegen.special import SPECIAL
 from streamsched.codegen.table import Function
 from streamsched.dsl.trace.model import Argument, Literal, Op, Ref, Trace
 
-__all__ = ["imports", "spell_argument", "spell_call"]
+__all__ = ["imports", "spell_argument", "spell_call", "uses"]
 
 _ATOM = re.compile(r"[A-Za-z_][\w.]*|-?\d[\w.]*(?:e-\d+)?")  # the formatter hugs `**` between these
 
@@ -38,11 +38,24 @@ def spell_call(op: Op, trace: Trace, name: Name) -> str:
     return f"{_operator_path(op.target)}({raw_arguments(op, trace, name)})"
 
 
+def uses(op: Op, trace: Trace) -> tuple[int, ...]:
+    """The values that the expression names: the op's operands and, for a factory, the tensor that tells the device."""
+    named: list[int] = []
+
+    def note(value: int) -> str:
+        named.append(value)
+        return "x"
+
+    spell_call(op, trace, note)
+    return tuple(dict.fromkeys(named))
+
+
 def imports(op: Op) -> frozenset[str]:
     """The import lines that the expression needs beyond `import torch`."""
     classes = frozenset[str]().union(*map(class_imports, (*op.args, *(argument for _, argument in op.kwargs))))
     schema = find(op.target)
-    if schema is None or bind(schema, op) is None:
+    bound = None if schema is None else bind(schema, op)
+    if schema is None or bound is None or any(parameter.is_out for parameter, _ in bound):
         return classes
     function = _function(f"{schema.name}.{schema.overload}", schema.name)
     uses_f = function is not None and function.path.startswith("F.")

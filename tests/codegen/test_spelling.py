@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamsched.codegen.spelling import imports, spell_argument, spell_call
+from streamsched.codegen.spelling import imports, spell_argument, spell_call, uses
 from streamsched.dsl.trace.model import (
     Argument,
     Instance,
@@ -183,5 +183,17 @@ def test_imports() -> None:
     assert imports(op_of("aten.linear.default", X, Y)) == functional
     assert imports(op_of("aten.mm.default", X, Y)) == frozenset()
     assert imports(op_of("aten.relu.default", X, Y, Y)) == frozenset(), "it falls back to torch.ops"
+    assert imports(op_of("aten.silu.out", X, out=Y)) == frozenset()
+    assert spell("aten.silu.out", X, out=Y) == "torch.ops.aten.silu.out(x, out=y)"
     pair = Instance("pkg.mod:Outer.Pair", ("a",), (X,))
     assert imports(op_of("mylib.use.default", Sequence("list", (pair,)))) == {"from pkg.mod import Outer"}
+
+
+def test_uses_are_what_the_expression_names() -> None:
+    def uses_of(op: Op) -> tuple[int, ...]:
+        return uses(op, trace_of(op))
+
+    assert uses_of(op_of("aten.mm.default", Y, X)) == (1, 0)
+    assert uses_of(op_of("aten.mul.Tensor", Y, Y)) == (1,)
+    assert uses_of(op_of("aten.arange.default", Literal("4"), device=Literal("'meta'"))) == (0,)
+    assert uses_of(op_of("aten.zeros_like.default", Y, device=Literal("'meta'"))) == (1,)
