@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import re
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 from streamsched.dsl.trace.model import Argument, Op
 
+_FILE = Path(__file__).with_name("schemas.txt")
 _COMMA = re.compile(r", *(?![^\[(]*[\])])")  # one that is not inside brackets
 
 
@@ -79,9 +80,8 @@ def bind(schema: Schema, op: Op) -> tuple[tuple[Parameter, Argument], ...] | Non
 @functools.cache
 def _lines() -> dict[str, str]:
     """The file's lines by target. Parsing waits until a target is asked for: a model uses some fifty of them."""
-    text = resources.files("streamsched.codegen").joinpath("schemas.txt").read_text(encoding="utf-8")
     lines = {}
-    for line in text.splitlines():
+    for line in _FILE.read_text(encoding="utf-8").splitlines():
         name = line[line.index(" ") + 1 : line.index("(")]
         lines[f"aten.{name}" if "." in name else f"aten.{name}.default"] = line
     return lines

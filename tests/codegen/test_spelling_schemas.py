@@ -12,7 +12,7 @@ import pytest
 from streamsched.codegen import schemas, table
 from streamsched.codegen.special import SPECIAL
 
-SCHEMAS = Path(schemas.__file__).with_name("schemas.txt")
+SCHEMAS = schemas._FILE
 MODULES = {"fft": "torch.fft", "linalg": "torch.linalg", "special": "torch.special", "sparse": "torch.sparse"}
 
 
