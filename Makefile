@@ -35,7 +35,7 @@ test: lint
 lint: $(TEST_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict -p streamsched
+	$(BIN)/mypy $(PACKAGES:%=-p streamsched.%)
 
 bench: $(TEST_READY)
 	$(BIN)/python benchmarks/bench_lint.py

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -44,7 +44,7 @@ def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
 
 
 def worth_telling(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Findings in the order of the text, information left out: for verbs whose work is not to check."""
+    """Findings in the order of the text, information left out."""
     return in_order(d for d in diagnostics if d.severity is not Severity.INFO)
 
 
@@ -68,17 +68,18 @@ def reader(schedules: Iterable[ScheduleFile]) -> Callable[[str], str | None]:
     return read
 
 
-def print_report(diagnostics: Sequence[Diagnostic], schedules: Iterable[ScheduleFile], stream: IO[str]) -> None:
+def print_report(diagnostics: Iterable[Diagnostic], schedules: Iterable[ScheduleFile], stream: IO[str]) -> None:
     """The report for people on `stream`, and its summary on stderr."""
-    if not diagnostics:
+    found = list(diagnostics)
+    if not found:
         return
     from streamsched.dsl.report import text
     from streamsched.dsl.report.style import wants_colour
     from streamsched.dsl.report.summary import summary
 
-    stream.write(text.render(diagnostics, reader(schedules), colour=wants_colour(stream, os.environ)))
+    stream.write(text.render(found, reader(schedules), colour=wants_colour(stream, os.environ)))
     stream.flush()
-    say(summary(diagnostics))
+    say(summary(found))
 
 
 @contextlib.contextmanager

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="How findings are printed.",
 )
-@click.option("--verbose", is_flag=True, help="Show the traceback of a model that cannot be traced.")
+@click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of a model that cannot be traced.")
 def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
     """Check schedules against their traced models.
 
     PATH is a schedule, a folder to search for *.sched files, or - for standard input; without one, the current folder.
-    A schedule without a saved trace is traced first. Exits with 1 if there are errors or warnings.
+    A schedule without a saved trace is traced first. Exits with 1 if there are errors or warnings. Remarks (severity
+    info) are findings of neither kind; JSON always has them.
 
     \b
     Example:
@@ -49,20 +50,24 @@ def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
             console.say(f"error: {error}")
             unreadable = True
             continue
-        found += console.in_order(loaded.diagnostics)
+        found += loaded.diagnostics
         schedules.append(loaded.file)
-    _print(found, schedules, output_format)
+    _print(found, schedules, output_format, verbose)
     return console.ABNORMAL if unreadable else console.exit_code(found)
 
 
-def _print(found: list[Diagnostic], schedules: list[ScheduleFile], output_format: str) -> None:
-    if output_format == "text":
-        console.print_report(found, schedules, sys.stdout)
-    elif output_format == "concise":
-        from streamsched.dsl.report import concise
-
-        sys.stdout.write(concise.render(found, console.reader(schedules)))
-    else:
+def _print(found: list[Diagnostic], schedules: list[ScheduleFile], output_format: str, remarks: bool) -> None:
+    if output_format == "json":
         from streamsched.dsl.report import json
 
-        sys.stdout.write(json.render(found, console.reader(schedules)))
+        sys.stdout.write(json.render(console.in_order(found), console.reader(schedules)))
+        return
+    shown = console.in_order(found) if remarks else console.worth_telling(found)
+    if output_format == "concise":
+        from streamsched.dsl.report import concise
+
+        sys.stdout.write(concise.render(shown, console.reader(schedules)))
+    else:
+        console.print_report(shown, schedules, sys.stdout)
+    if len(shown) < len(found) and sys.stderr.isatty():
+        console.say(f"{len(found) - len(shown)} remarks are not shown; --verbose shows them")

@@ -95,5 +95,5 @@ def test_lint_gen_and_fmt_work_from_a_saved_trace(installed: Installed, example:
 def test_without_trace_and_torch_lint_says_how_to_get_them(installed: Installed, example: Path) -> None:
     (example / "multi_stream.trace.json.gz").unlink()
     output = installed.run("streamsched", "lint", cwd=example, code=1)
-    assert "pip install 'streamsched[trace]'" in output
+    assert 'pip install "streamsched[trace]"' in output
     assert "Traceback" not in output
