@@ -37,6 +37,7 @@ def generate(program: Program, target: str) -> str:
         *_prologue(program, names, used, spelling),
         *layout(program, trace, printed, statements, names, spelling),
     ]
+    lines = [*pretty_def("forward", _parameters(trace.parameters)), *render(body, 1)]
     return _template().render(
         schedule=program.name,
         target=spelling,
@@ -44,8 +45,8 @@ def generate(program: Program, target: str) -> str:
         trace_digest=trace.digest,
         version=version(),
         root=trace.root.replace(":", "."),
-        imports=_imports(spelling, statements.imports),
-        forward=[*pretty_def("forward", _parameters(trace.parameters)), *render(body, 1)],
+        imports=_imports(spelling, statements.imports, lines),
+        forward=lines,
         streams=[
             {"name": program.streams[stream].name, "priority": _priority(program.streams[stream].priority)}
             for stream in used
@@ -109,10 +110,11 @@ def _priority(priority: int | None) -> str:
     return "" if priority is None else str(priority)
 
 
-def _imports(target: Target, more: frozenset[str]) -> list[str]:
-    """The import lines, plain imports first; torch itself once."""
-    lines = {"import torch", *target.imports, *more}
-    return sorted(lines, key=lambda line: (line.startswith("from "), line))
+def _imports(target: Target, more: frozenset[str], lines: list[str]) -> list[str]:
+    """The import lines, plain imports first; torch only where the file uses it."""
+    uses_torch = target.has_streams or any("torch." in line.partition("#")[0] for line in lines)
+    found = {*target.imports, *more, *(["import torch"] if uses_torch else [])}
+    return sorted(found, key=lambda line: (line.startswith("from "), line))
 
 
 def _parameters(parameters: tuple[Parameter, ...]) -> tuple[str, ...]:

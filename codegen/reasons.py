@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streamsched.codegen.rows import op_label
 from streamsched.dsl.program.clocks import Clocks, clocks
-from streamsched.dsl.program.steps import DEFAULT, Hazard, OrderKind, Program, Reason, Step, StepKind
+from streamsched.dsl.program.steps import DEFAULT, Hazard, Order, OrderKind, Program, Reason, Step, StepKind
 from streamsched.dsl.trace.model import NONE, StorageKind
 
 _KEPT = {
@@ -14,10 +14,12 @@ _KEPT = {
     StorageKind.CONSTANT: "a constant: never freed",
 }
 _HAZARDS = {
-    Hazard.RAW: "reads what was written",
-    Hazard.WAR: "overwrites what was read",
-    Hazard.WAW: "overwrites what was written",
+    Hazard.RAW: "{after} reads what {before} wrote",
+    Hazard.WAR: "{after} overwrites what {before} read",
+    Hazard.WAW: "{after} overwrites what {before} wrote",
 }
+_MOST = 3
+"""How many names a line lists."""
 
 
 def sync_reasons(program: Program) -> list[str]:
@@ -65,16 +67,28 @@ def lifetime_reasons(program: Program) -> list[str]:
 def _reason(program: Program, reason: Reason) -> str:
     before, after = program.steps[reason.before], program.steps[reason.after]
     if reason.hazard is not None:
-        steps = f"{_place(program, before)} -> {_place(program, after)}"
-        name = program.storages[reason.storage].name
-        return f"{reason.hazard.value} on {name}: {steps} {_HAZARDS[reason.hazard]}"
+        told = _HAZARDS[reason.hazard].format(before=_place(program, before), after=_place(program, after))
+        return f"{reason.hazard.value} on {program.storages[reason.storage].name}: {told}"
     order = program.required[reason.order]
     if order.kind is OrderKind.ENTRY:
         return f"entry: the inputs must be there before {program.streams[after.stream].name} begins"
     if order.kind is OrderKind.EXIT:
         return f"exit: forward() must not end before {program.streams[before.stream].name} does"
     where = f" ({order.span})" if order.span is not None else ""
-    return f"edge {order.label}{where}"
+    return f"edge {order.label}{where}: {_carried(program, order)}"
+
+
+def _carried(program: Program, order: Order) -> str:
+    """The data that an edge carries."""
+    before, after = ([program.steps[i] for i in steps] for steps in (order.before, order.after))
+    written = {storage for step in before for storage in step.writes}
+    touched = {storage for step in after for storage in (*step.reads, *step.writes)}
+    read = {storage for step in before for storage in step.reads}
+    carried = sorted(written & touched | read & {storage for step in after for storage in step.writes})
+    names = list(dict.fromkeys(program.storages[storage].name for storage in carried))
+    if len(names) > _MOST:
+        names = [*names[:_MOST], f"{len(names) - _MOST} more"]
+    return f"they share {', '.join(names)}" if names else "order only, they share no data"
 
 
 def _place(program: Program, step: Step) -> str:
@@ -96,19 +110,27 @@ def _protection(program: Program, clock: Clocks, free: int, foreign: dict[int, i
 
 
 def _proof(program: Program, clock: Clocks, free: int, uses: list[int]) -> str:
-    """The wait by which the home stream knows that `uses` are done before it reuses the block."""
+    """The waits by which the home stream knows that `uses` are done before it reuses the block."""
+    home = program.streams[program.steps[free].stream].name
+    proofs = [_seen_by(program, clock, free, use) for use in sorted(uses)]
+    if any(proof is None for proof in proofs):
+        return "NOT SAFE"
+    waits = list(dict.fromkeys(proof.name for proof in proofs if proof is not None and proof.kind is StepKind.WAIT))
+    if not waits:
+        return f"safe: {home} reuses it in the next call, behind exit"
+    return f"safe: {home} waits for {', '.join(waits)} before it reuses it"
+
+
+def _seen_by(program: Program, clock: Clocks, free: int, use: int) -> Step | None:
+    """The wait on the home stream that `use` precedes; exit if nothing is issued there after the free; else None."""
     home = program.steps[free].stream
-    waits: list[str] = []
-    for use in sorted(uses):
-        for index, step in enumerate(program.steps):
-            if step.stream == home and index > use and clock.before(use, index):
-                waits.append(step.name)
-                break
-            if step.stream == home and index > free and step.op != NONE:
-                return "NOT SAFE"
-        else:
-            return f"safe: {program.streams[home].name} reuses it in the next call, behind exit"
-    return f"safe: {program.streams[home].name} waits for {', '.join(dict.fromkeys(waits))} before it reuses it"
+    for index in range(use + 1, len(program.steps)):
+        step = program.steps[index]
+        if step.stream == home and clock.before(use, index):
+            return step if step.kind is StepKind.WAIT else None
+        if step.stream == home and index > free and step.op != NONE:
+            return None
+    return program.steps[-1]
 
 
 def limits(program: Program) -> list[str]:

@@ -8,7 +8,7 @@ from itertools import groupby
 from streamsched.dsl.program.steps import Program, Step, StepKind
 from streamsched.dsl.trace.model import NONE, Ref, Trace
 
-SMALL = 40
+SMALL = 24
 """Up to so many kernels and allocations, each has a row of its own."""
 
 _WIDEST_STRETCH = 12
@@ -28,10 +28,8 @@ def rows(program: Program) -> tuple[Row, ...]:
     """The program as rows."""
     large = sum(step.op != NONE for step in program.steps) > SMALL
     found: list[Row] = []
-    for key, steps in groupby(program.steps, _stretch):
-        if key is None:
-            continue
-        kind, stream = key
+    shown = (step for step in program.steps if step.kind not in (StepKind.FREE, StepKind.RECORD_STREAM))
+    for (kind, stream), steps in groupby(shown, _stretch):
         stretch = list(steps)
         if kind is StepKind.LAUNCH:
             found += _summary(program, stretch) if large else [_single(program, step) for step in stretch]
@@ -53,12 +51,9 @@ def op_label(step: Step, trace: Trace | None) -> str:
     return f"{name} = {operator}" if value.same_object == NONE else f"{name}: {operator}"
 
 
-def _stretch(step: Step) -> tuple[StepKind, int] | None:
-    """What consecutive steps have in common; None for the steps that the table leaves out."""
-    if step.kind in (StepKind.FREE, StepKind.RECORD_STREAM):
-        return None
-    kind = StepKind.LAUNCH if step.kind is StepKind.ALLOC else step.kind
-    return kind, step.stream
+def _stretch(step: Step) -> tuple[StepKind, int]:
+    """What consecutive steps have in common."""
+    return StepKind.LAUNCH if step.kind is StepKind.ALLOC else step.kind, step.stream
 
 
 def _sign(step: Step) -> str:
