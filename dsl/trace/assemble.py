@@ -35,11 +35,10 @@ from streamsched.dsl.trace.model import (
     Statement,
     StorageKind,
 )
-from streamsched.dsl.trace.provenance import Issue, Recorder
+from streamsched.dsl.trace.provenance import NOWHERE, TAG, Issue, Recorder
 from streamsched.dsl.trace.values import BadConstant, Values, issue_of, tag_of
 
 _LIFTS = frozenset({"aten::lift_fresh_copy", "aten::lift_fresh", "aten::detach_", "aten::detach", "aten::alias"})
-_NOWHERE = Issue(0, NONE, NONE, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class _Ops:
             moment = max(moment, issue_of(flat.node) or 0)
             if not self._is_left_out(flat.node):
                 self._moments.append(moment)
-                self._add(flat, self._recorder.issues.get(moment, _NOWHERE))
+                self._add(flat, self._recorder.issues.get(moment, NOWHERE))
         self._find_tags()
         for path, tag in self._recorder.assignments.items():
             self._assign(path, tag)
@@ -116,6 +115,8 @@ class _Ops:
         if spec is None or spec.kind is not InputKind.CONSTANT_TENSOR or issue_of(source) != issue_of(node):
             return False
         self.flat.same[node] = source
+        if TAG in node.meta["custom"]:
+            source.meta["custom"].setdefault(TAG, node.meta["custom"][TAG])
         return True
 
     def _is_epilogue(self, node: Node) -> bool:
@@ -148,7 +149,7 @@ class _Ops:
         if effect.host_sync:
             writes.append(self.values.memory.order("host", StorageKind.HOST))
         made = [
-            self._place(name, result, tensor, placement, operands, writes, issue.call)
+            self._place(name, result, tensor, placement, operands, writes, issue)
             for (name, result, tensor), placement in zip(results, effect.placements, strict=True)
         ]
         self.ops.append(
@@ -219,13 +220,13 @@ class _Ops:
         placement: effects.Placement,
         operands: list[tuple[int, Operand]],
         writes: list[int],
-        call: int,
+        issue: Issue,
     ) -> int:
         """The value of one result; a fresh storage counts as written."""
         producer = len(self.ops)
         if not isinstance(tensor, torch.Tensor):
             host = self.values.memory.order("host", StorageKind.HOST)
-            return self.values.add(name, node, tensor, (host,), producer, call)
+            return self.values.add(name, node, tensor, (host,), producer, issue)
         shared = [s for i in placement.operands for s in self.values[operands[i][0]].storages]
         if placement.fresh:
             known = () if shared else self.values.memory.known(tensor)
@@ -233,7 +234,7 @@ class _Ops:
             writes.extend(fresh)
             shared.extend(fresh)
         same = operands[placement.same][0] if placement.same is not None else NONE
-        return self.values.add(name, node, tensor, tuple(dict.fromkeys(shared)), producer, call, same)
+        return self.values.add(name, node, tensor, tuple(dict.fromkeys(shared)), producer, issue, same)
 
     def _argument(self, given: Any) -> Argument:
         def tensor(value: object) -> Argument | None:
@@ -258,8 +259,8 @@ class _Ops:
         if set(storages) & set(self.values[source].storages):
             return
         name = f"assign_{node.name}"
-        issue = self._recorder.issues.get(issue_of(self._node_of_tag[tag]) or 0, _NOWHERE)
-        result = self.values.add(name, None, node.meta["val"], storages, len(self.ops), 0, buffer)
+        issue = self._recorder.issues.get(issue_of(self._node_of_tag[tag]) or 0, NOWHERE)
+        result = self.values.add(name, None, node.meta["val"], storages, len(self.ops), NOWHERE, buffer)
         self._moments.append(self._recorder.calls.records[0].left)
         self.ops.append(
             Op(

@@ -42,6 +42,11 @@ def forward_code(module: torch.nn.Module) -> CodeType | None:
     return getattr(getattr(function, "__func__", function), "__code__", None)
 
 
+def _key(module: torch.nn.Module) -> int:
+    """What identifies a module: torch.export calls proxies that share its attributes where one has two names."""
+    return id(vars(module))
+
+
 class Calls:
     """The stack of module calls, and all calls so far."""
 
@@ -52,8 +57,8 @@ class Calls:
         describe: Callable[[Any], Argument],
         observe: Callable[[CallRecord, int], None],
     ) -> None:
-        self._root = root
-        self._paths = {id(module): path for path, module in root.named_modules()}
+        self._root = _key(root)
+        self._modules = {_key(module): (path, module) for path, module in root.named_modules()}
         self._clock = clock
         self._describe = describe
         self._observe = observe
@@ -85,20 +90,20 @@ class Calls:
                 handle.remove()
 
     def _enter(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
-        path = self._paths.get(id(module))
-        if path is None or not (self._stack or module is self._root):
+        if _key(module) not in self._modules or not (self._stack or _key(module) == self._root):
             return
+        path, original = self._modules[_key(module)]
         if self._stack:
             self._observe(self.records[self._stack[-1]], self._stack[-1])
         occurrence = self._seen.get(path, 0)
         self._seen[path] = occurrence + 1
-        record = CallRecord(path, occurrence, module, forward_code(module), self.current, self._clock())
+        record = CallRecord(path, occurrence, original, forward_code(original), self.current, self._clock())
         record.args = tuple(self._describe(arg) for arg in args)
         self._stack.append(len(self.records))
         self.records.append(record)
 
     def _leave(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if not any(self.records[index].module is module for index in self._stack):
+        if not any(_key(self.records[index].module) == _key(module) for index in self._stack):
             return
         while True:
             record = self.records[self._stack[-1]]
@@ -107,7 +112,7 @@ class Calls:
             record.frame = None
             record.locals = {}
             self._stack.pop()
-            if record.module is module:
+            if _key(record.module) == _key(module):
                 break
         record.kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
         record.result = self._describe(result)

@@ -12,7 +12,7 @@ from streamsched.dsl.trace.model import Position
 from streamsched.dsl.trace.sources import Sources
 
 _STDLIB = sysconfig.get_path("stdlib")
-_OWN = str(Path(__file__).resolve().parent)
+_OWN = str(Path(__file__).parent)
 
 
 class Internals:

@@ -45,6 +45,10 @@ class Issue:
     visit: int
 
 
+NOWHERE = Issue(0, NONE, NONE, 0)
+"""Of what no call into torch made."""
+
+
 class Recorder:
     """Everything noted during one trace. The clock ticks with each issue and each begin and end of a call."""
 
@@ -52,7 +56,7 @@ class Recorder:
         self.positions = Positions(sources)
         self.calls = Calls(root, self._tick, self.describe, self._observe)
         self.issues: dict[int, Issue] = {}
-        self.locals: dict[int, str] = {}  # by tag
+        self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
         self.assignments: dict[str, int] = {}  # buffer's path to tag: `self.buffer = tensor`
         self.code = forward_code(root)
@@ -158,6 +162,12 @@ class Recorder:
 
     # Locals
 
+    def local_name(self, tag: int, statement: int) -> str:
+        """The local of the scope's forward() that holds a tensor; of several, one that the op's statement binds."""
+        names = self.locals.get(tag, [])
+        bound = self.function.statements[statement].binds if statement != NONE else ()
+        return next((name for name in names if name in bound), names[0] if names else "")
+
     def inner_name(self, tag: int, call: int) -> str:
         """The local that holds a tensor in the forward() of `call`, or else of the nearest call around it; the
         scope's own left out."""
@@ -174,13 +184,17 @@ class Recorder:
             return
         before = record.locals
         now = dict(record.frame.f_locals)
+        new: dict[int, list[str]] = {}
         for name, value in now.items():
             if isinstance(value, torch.Tensor) and before.get(name) is not value:
                 tag = self.tag(value)
-                if tag is not None and index == 0:
-                    self.locals.setdefault(tag, name)
-                elif tag is not None:
-                    self.inner.setdefault(tag, {}).setdefault(index, name)
+                if tag is not None:
+                    new.setdefault(tag, []).append(name)
+        for tag, names in new.items():
+            if index == 0:
+                self.locals.setdefault(tag, names)
+            else:
+                self.inner.setdefault(tag, {}).setdefault(index, names[0])
         record.locals = now
 
     # Hooks

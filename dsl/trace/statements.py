@@ -103,7 +103,7 @@ def function_source(text: str, name: str, first_line: int) -> FunctionSource:
         return FunctionSource(())
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == name and _first_line(node) == first_line:
-            names = _local_names(node)
+            names = _locals(node)
             return FunctionSource(tuple(_statements(node.body, text, names)))
     return FunctionSource(())
 
@@ -112,18 +112,23 @@ def _first_line(node: ast.FunctionDef) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
 
 
-def _local_names(function: ast.FunctionDef) -> frozenset[str]:
+@dataclass(frozen=True, slots=True)
+class _Locals:
+    """The names of a function; `receiver` is its first parameter, `self`."""
+
+    names: frozenset[str]
+    receiver: str
+
+
+def _locals(function: ast.FunctionDef) -> _Locals:
     arguments = function.args
-    names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
-    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a is not None}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-    first = [*arguments.posonlyargs, *arguments.args][:1]
-    return frozenset(names - {a.arg for a in first})
+    positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    others = [a.arg for a in (*arguments.kwonlyargs, arguments.vararg, arguments.kwarg) if a is not None]
+    stored = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return _Locals(frozenset([*positional[1:], *others, *stored]), positional[0] if positional else "")
 
 
-def _statements(body: list[ast.stmt], text: str, names: frozenset[str]) -> Iterator[SourceStatement]:
+def _statements(body: list[ast.stmt], text: str, names: _Locals) -> Iterator[SourceStatement]:
     for statement in body:
         blocks = list(_blocks(statement))
         if not blocks:
@@ -157,7 +162,7 @@ def _end(node: ast.stmt | ast.expr) -> tuple[int, int]:
     return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
-def _describe(statement: ast.stmt, end: tuple[int, int], text: str, names: frozenset[str]) -> SourceStatement:
+def _describe(statement: ast.stmt, end: tuple[int, int], text: str, names: _Locals) -> SourceStatement:
     binds = tuple(dict.fromkeys(_binds(statement, names)))
     repeats = tuple((_start(node), _end(node)) for node in _header(statement) if _is_repeating(node))
     return SourceStatement(_start(statement), end, binds, _one_line(statement, text), repeats)
@@ -189,7 +194,7 @@ def _header(statement: ast.stmt) -> Iterator[ast.expr]:
             stack.extend(ast.iter_child_nodes(node))
 
 
-def _binds(statement: ast.stmt, names: frozenset[str]) -> Iterator[str]:
+def _binds(statement: ast.stmt, names: _Locals) -> Iterator[str]:
     if isinstance(statement, ast.Return):
         yield "return"
     for target in _targets(statement):
@@ -211,7 +216,7 @@ def _targets(statement: ast.stmt) -> list[ast.expr]:
     return []
 
 
-def _target_names(target: ast.expr, names: frozenset[str]) -> Iterator[str]:
+def _target_names(target: ast.expr, names: _Locals) -> Iterator[str]:
     if isinstance(target, ast.Tuple | ast.List):
         for element in target.elts:
             yield from _target_names(element, names)
@@ -223,7 +228,7 @@ def _target_names(target: ast.expr, names: frozenset[str]) -> Iterator[str]:
         yield from _base(target, names)
 
 
-def _base(node: ast.expr, names: frozenset[str]) -> Iterator[str]:
+def _base(node: ast.expr, names: _Locals) -> Iterator[str]:
     """The local whose memory an expression names, through subscripts and views."""
     while True:
         if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _VIEWS):
@@ -232,11 +237,11 @@ def _base(node: ast.expr, names: frozenset[str]) -> Iterator[str]:
             node = node.func.value
         else:
             break
-    if isinstance(node, ast.Name) and node.id in names:
+    if isinstance(node, ast.Name) and node.id in names.names:
         yield node.id
 
 
-def _updated(call: ast.Call, names: frozenset[str]) -> Iterator[str]:
+def _updated(call: ast.Call, names: _Locals) -> Iterator[str]:
     """The locals that a call updates in place: `x.add_(y)`, `torch.relu_(x)`, `out=x`, `inplace=True`."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
@@ -250,11 +255,18 @@ def _updated(call: ast.Call, names: frozenset[str]) -> Iterator[str]:
             in_place = True
     if not in_place:
         return
-    owner = list(_base(function.value, names)) if isinstance(function, ast.Attribute) else []
-    if owner or not call.args:
-        yield from owner
-    else:
-        yield from _base(call.args[0], names)
+    if _is_function(function, names):
+        for operand in call.args[:1]:
+            yield from _base(operand, names)
+    elif isinstance(function, ast.Attribute):
+        yield from _base(function.value, names)
+
+
+def _is_function(function: ast.expr, names: _Locals) -> bool:
+    """Whether a called expression is a function of a module (`torch.relu_`), and no method of an object."""
+    while isinstance(function, ast.Attribute):
+        function = function.value
+    return isinstance(function, ast.Name) and function.id not in names.names and function.id != names.receiver
 
 
 def _is_repeating(node: ast.expr) -> bool:

@@ -14,7 +14,7 @@ from torch.fx import Node
 from streamsched.dsl.trace import accessors, constants
 from streamsched.dsl.trace.graph import FlatGraph
 from streamsched.dsl.trace.model import NONE, StorageKind, Value
-from streamsched.dsl.trace.provenance import ISSUE, TAG, Recorder
+from streamsched.dsl.trace.provenance import ISSUE, NOWHERE, TAG, Issue, Recorder
 from streamsched.dsl.trace.storages import Memory
 
 
@@ -56,6 +56,7 @@ class Values:
         self.placeholders: dict[Node, InputSpec] = {
             node: specs[node.name] for node in program.graph.nodes if node.op == "placeholder"
         }
+        flat.same.update(self._tied())
 
     def all(self) -> tuple[Value, ...]:
         """The values by index."""
@@ -67,6 +68,18 @@ class Values:
     def tensor(self, index: int) -> Any:
         """The fake tensor, or the traced number, that a value was."""
         return self._tensors[index]
+
+    def _tied(self) -> dict[Node, Node]:
+        """The later placeholders of parameters and buffers with several names, each with the first."""
+        first: dict[int, Node] = {}
+        later: dict[Node, Node] = {}
+        for node, spec in self.placeholders.items():
+            if spec.kind in (InputKind.PARAMETER, InputKind.BUFFER):
+                owner, _, name = str(spec.target).rpartition(".")
+                before = first.setdefault(id(getattr(self._root.get_submodule(owner), name)), node)
+                if before is not node:
+                    later[node] = before
+        return later
 
     def of(self, node: Node) -> int | None:
         """The value of a node; None where it has none (an assertion, an argument that is no tensor)."""
@@ -85,11 +98,11 @@ class Values:
         tensor: Any,
         storages: tuple[int, ...],
         producer: int,
-        call: int,
+        issue: Issue,
         same: int = NONE,
     ) -> int:
-        """A value that the op `producer` makes in the module call `call`."""
-        return self._add(name, node, tensor, storages, producer, "", call, same)
+        """A value that the op `producer` makes, issued by `issue`."""
+        return self._add(name, node, tensor, storages, producer, "", issue, same)
 
     def add_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, ...]:
         """The tensors that forward() is called with, in the order of its parameters."""
@@ -111,7 +124,7 @@ class Values:
     def _outer(self, node: Node, kind: StorageKind, expression: str) -> int:
         tensor = node.meta["val"]
         storages = self.memory.known(tensor) or (self.memory.fresh(node.name, kind, tensor),)
-        return self._add(node.name, node, tensor, storages, NONE, expression, 0, NONE)
+        return self._add(node.name, node, tensor, storages, NONE, expression, NOWHERE, NONE)
 
     def _state(self, node: Node, spec: InputSpec) -> int | None:
         target = str(spec.target)
@@ -146,12 +159,12 @@ class Values:
         storages: tuple[int, ...],
         producer: int,
         expression: str,
-        call: int,
+        issue: Issue,
         same: int,
     ) -> int:
         tag = tag_of(node)
-        local = self._recorder.locals.get(tag, "") if tag is not None else ""
-        inner = self._recorder.inner_name(tag, call) if tag is not None else ""
+        local = self._recorder.local_name(tag, issue.statement) if tag is not None else ""
+        inner = self._recorder.inner_name(tag, issue.call) if tag is not None else ""
         if same != NONE:  # the object keeps its name
             local = self._values[same].local or local
             inner = self._values[same].inner or inner

@@ -1,0 +1,184 @@
+"""Module calls: arguments, results, nesting, occurrences, accessors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamsched.dsl.trace.model import Instance, Literal, Mapping, Opaque, Ref, Sequence, Trace
+
+
+def call_of(traced: Callable[..., Trace], forward: str, call: str = "x + 1") -> Trace:
+    """The trace of a model that calls `self.sub`, whose forward is given, with `call`."""
+    return traced(
+        f"""
+        import collections
+        import dataclasses
+
+        Pair = collections.namedtuple("Pair", "first second")
+
+        @dataclasses.dataclass
+        class Output:
+            last: torch.Tensor
+            extra: object = None
+
+        class Config:
+            pass
+
+        class Sub(nn.Module):
+            def forward(self, {forward.partition(":")[0]}):
+                {forward.partition(":")[2].strip()}
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.sub = Sub()
+                self.config = Config()
+
+            def forward(self, x):
+                y = self.sub({call})
+                return x * 2
+        """,
+        x=(4, 4),
+    )
+
+
+def test_arguments_and_tuple_result(traced: Callable[..., Trace]) -> None:
+    trace = call_of(
+        traced, "a, b=None, *, c=1: return a + 1, None, (a, c)", "x, [x, 2, 'k'], c={'d': x, 0: slice(1, None)}"
+    )
+    call = trace.calls[1]
+    [x] = trace.inputs
+    assert call.args == (Ref(x), Sequence("list", (Ref(x), Literal("2"), Literal("'k'"))))
+    chosen = Sequence("slice", (Literal("1"), Literal("None"), Literal("None")))
+    assert call.kwargs == (("c", Mapping(("'d'", "0"), (Ref(x), chosen))),)
+    [add] = trace.ops[call.begin : call.end]
+    assert isinstance(call.result, Sequence)
+    assert call.result.items[0] == add.result
+    assert call.result.items[1] == Literal("None")
+
+
+def test_result_may_be_the_argument_a_view_or_none(traced: Callable[..., Trace]) -> None:
+    trace = call_of(traced, "a: return a", "x")
+    assert trace.calls[1].result == Ref(trace.inputs[0])
+    assert trace.calls[1].begin == trace.calls[1].end == 0
+    view = call_of(traced, "a: return a[0]", "x")
+    assert view.calls[1].result == view.ops[0].result
+    assert call_of(traced, "a: a.add_(1)", "x").calls[1].result == Literal("None")
+
+
+def test_arguments_are_those_at_entry(traced: Callable[..., Trace]) -> None:
+    trace = call_of(traced, "a, b: return a.add_(1), b.mul_(2)", "x + 1, b=x - 1")
+    add, sub, add_, mul_ = trace.ops[:4]
+    assert trace.calls[1].args == (add.result,)
+    assert trace.calls[1].kwargs == (("b", sub.result),)
+    assert trace.calls[1].result == Sequence("tuple", (add_.result, mul_.result))
+
+
+def test_instances_and_opaque_objects(traced: Callable[..., Trace]) -> None:
+    trace = call_of(traced, "a, p, config: return Output(a + p.first)", "x, Pair(x, torch.float16), self.config")
+    _, pair, config = trace.calls[1].args
+    assert pair == Instance("model:Pair", ("first", "second"), (Ref(trace.inputs[0]), Literal("torch.float16")))
+    assert config == Opaque("a model:Config")
+    assert trace.calls[1].result == Instance("model:Output", ("last",), (trace.ops[0].result,))
+
+
+NESTED = """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.act = nn.ReLU()
+    def forward(self, x):
+        return self.act(self.linear(x))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(), nn.Sequential(Block())])
+        self.heads = nn.ModuleDict({"a.b"[:1]: nn.Linear(4, 4), "class": nn.Linear(4, 4)})
+        self.add_module("odd name", nn.ReLU())
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        x = self.blocks[0](x)
+        x = self.heads["class"](self.heads["a"](x))
+        return getattr(self, "odd name")(x)
+"""
+
+
+def test_nesting_occurrences_and_accessors(traced: Callable[..., Trace]) -> None:
+    trace = traced(NESTED, x=(4, 4))
+    calls = {call.label: call for call in trace.calls}
+    assert list(calls) == [
+        "",
+        "blocks.0",
+        "blocks.0.linear",
+        "blocks.0.act",
+        "blocks.1",
+        "blocks.1.0",
+        "blocks.1.0.linear",
+        "blocks.1.0.act",
+        "blocks.0@1",
+        "blocks.0.linear@1",
+        "blocks.0.act@1",
+        "heads.a",
+        "heads.class",
+        "odd name",
+    ]
+    assert calls["blocks.1.0.act"].accessor == ".blocks[1][0].act"
+    assert calls["heads.class"].accessor == '.heads["class"]'
+    assert calls["odd name"].accessor == '.get_submodule("odd name")'
+    assert calls["blocks.0@1"].accessor == ".blocks[0]"
+    assert calls["blocks.1.0"].type == "model:Block"
+
+
+def test_calls_hold_their_ops(traced: Callable[..., Trace]) -> None:
+    trace = traced(NESTED, x=(4, 4))
+    for index, call in enumerate(trace.calls):
+        if index:
+            parent = trace.calls[call.parent]
+            assert parent.begin <= call.begin <= call.end <= parent.end
+    for position, op in enumerate(trace.ops):
+        call = trace.calls[op.call]
+        assert call.begin <= position < call.end
+        inner = [c for c in trace.calls if c.parent == op.call and c.begin <= position < c.end]
+        assert inner == []
+
+
+def test_asking_whether_compiling(traced: Callable[..., Trace]) -> None:
+    trace = traced(
+        """
+        class Asks(nn.Module):
+            def forward(self, x):
+                return x + 1 if torch.compiler.is_compiling() else x
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.asks = Asks()
+                self.plain = nn.ReLU()
+
+            def forward(self, x):
+                return self.plain(self.asks(x))
+        """,
+        x=(4,),
+    )
+    assert [call.branches_on_compiling for call in trace.calls] == [True, True, False]
+    assert len(trace.warnings) == 1
+
+
+def test_module_under_two_names_has_one_path(traced: Callable[..., Trace]) -> None:
+    trace = traced(
+        """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = self.b = nn.Linear(4, 4)
+
+            def forward(self, x):
+                return self.b(self.a(x))
+        """,
+        x=(4, 4),
+    )
+    assert [call.label for call in trace.calls] == ["", "a", "a@1"]
