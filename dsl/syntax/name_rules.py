@@ -87,7 +87,7 @@ def _undefined(
             message = f"`{text}` is a {_OTHER[kind]}, not a {kind}"
             yield undefined_name.diagnostic(used[0].span, message, help=_TAKES[kind])
             continue
-        guess = nearest(text, declared)
+        guess = nearest(text, declared) or nearest(text, names.torn)
         fix = Fix(f"write `{guess}`", tuple(Edit(name.span, guess) for name in used)) if guess else None
         advice = f"did you mean `{guess}`?" if guess else _declaration(kind, text)
         yield undefined_name.diagnostic(used[0].span, f"there is no {kind} `{text}`", help=advice, fix=fix)

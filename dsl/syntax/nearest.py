@@ -9,14 +9,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, if any is like it. Letter case does not count."""
     from difflib import get_close_matches  # needed only when something is wrong
 
-    by_lower = {candidate.lower(): candidate for candidate in known}
+    by_lower = {candidate.lower(): candidate for candidate in sorted(known)}
     if word.lower() in by_lower:
         return by_lower[word.lower()]
     close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """`did you mean ...?` for a help line, or None."""
-    guess = nearest(word, known)
-    return f"did you mean `{guess}`?" if guess else None

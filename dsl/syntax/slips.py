@@ -57,7 +57,7 @@ _STATEMENTS_HELP = (
 def _smart_quotes(stop: Stop) -> Fault | None:
     if not _SMART_QUOTE.match(stop.found):
         return None
-    quotes = [stop.start + quote.start() for quote in _SMART_QUOTE.finditer(stop.before + stop.rest)]
+    quotes = [stop.at + quote.start() for quote in _SMART_QUOTE.finditer(stop.rest)]
     edits = [(stop.source.span(quote, quote + 1), '"') for quote in quotes]
     message = f'`{stop.found}` is a typographic quote; strings stand in straight ones: `"`'
     return Fault(stop.fault("").span, message, fix=replacing("use straight quotes", *edits))

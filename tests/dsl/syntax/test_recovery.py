@@ -32,6 +32,14 @@ def test_a_misspelled_name_is_not_also_unused() -> None:
     ]
 
 
+def test_a_name_may_be_meant_that_a_broken_statement_declares() -> None:
+    findings = parse(f'{HEAD}strem side\nop "x" on sied\n', "f").diagnostics
+    assert [(d.name, d.help) for d in findings] == [
+        ("syntax-error", "did you mean `stream`?"),
+        ("undefined-name", "did you mean `side`?"),
+    ]
+
+
 def test_an_unclosed_bracket_swallows_no_declaration() -> None:
     text = 'stream a { cores aic 1\nstream b { priority 1 }\nop "x" on a\nop "y" on b\n'
     assert found(text) == [(3, "syntax-error")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import time
 
 import pytest
@@ -80,6 +82,16 @@ def test_a_long_row_of_operators_works() -> None:
     parsed = parse(f'{HEAD}group a = op "x"{row}\na -> a', "f")
     assert parsed.diagnostics == ()
     assert parse(format_schedule(parsed.schedule), "f").schedule == parsed.schedule
+
+
+def test_a_right_schedule_imports_nothing_that_only_faults_need() -> None:
+    script = (
+        "import sys; from streamsched.dsl.syntax.parser import parse\n"
+        f"assert parse({HEAD!r}, 'f').diagnostics == ()\n"
+        "print([name for name in ('torch', 'difflib', 'streamsched.dsl.syntax.slips') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
 
 
 PIECES = st.sampled_from(
