@@ -60,7 +60,7 @@ def _smart_quotes(stop: Stop) -> Fault | None:
     quotes = [stop.at + quote.start() for quote in _SMART_QUOTE.finditer(stop.rest)]
     edits = [(stop.source.span(quote, quote + 1), '"') for quote in quotes]
     message = f'`{stop.found}` is a typographic quote; strings stand in straight ones: `"`'
-    return Fault(stop.fault("").span, message, fix=replacing("use straight quotes", *edits))
+    return Fault(stop.fault("").span, message, fix=replacing("use straight quotes", *edits, safe=len(quotes) % 2 == 0))
 
 
 def _other_quotes(stop: Stop) -> Fault | None:
@@ -77,8 +77,9 @@ def _arrow(stop: Stop) -> Fault | None:
     match = _ARROW.match(stop.source.text, stop.at, stop.end)
     if match is None or not (dashed or "_ARROW" in stop.accepted):
         return None
-    wrong = stop.source.text[start : match.end()]
-    return stop.replacement(start, match.end(), "->", f"an edge is written `a -> b`, not `a {wrong} b`")
+    wrong = " ".join(stop.source.text[start : match.end()].split())
+    message = f"an edge is written `a -> b`, not `a {wrong} b`"
+    return stop.replacement(start, match.end(), "->", message, safe=wrong != ">")
 
 
 def _backward_arrow(stop: Stop) -> Fault | None:
@@ -96,11 +97,12 @@ def _equals(stop: Stop) -> Fault | None:
         return None
     if stop.found == ":":
         end = stop.at + (2 if stop.rest.startswith(":=") else 1)
-        return stop.replacement(stop.at, end, "=", f"a {stop.head} is defined with `=`")
+        return stop.replacement(stop.at, end, "=", f"a {stop.head} is defined with `=`", safe=False)
     if stop.found in ("on", "before", "->", ","):
         message = f"a {stop.head}'s name is followed by `=`, not by `{stop.found}`"
         return stop.fault(message, f"`{stop.head}` only defines: to use a group, write its name alone")
-    return stop.replacement(stop.at, stop.at, "= ", f"`=` is missing behind the {stop.head}'s name")
+    message = f"`=` is missing behind the {stop.head}'s name"
+    return stop.replacement(stop.at, stop.at, "= ", message, safe=stop.found in SELECTORS or stop.found == "(")
 
 
 def _keyword(stop: Stop) -> Fault | None:
@@ -141,9 +143,9 @@ def _comma(stop: Stop) -> Fault | None:
 
 
 def _definition_without_group(stop: Stop) -> Fault | None:
-    if stop.found != "=" or stop.before.strip() != stop.head:
+    if stop.found != "=" or stop.before.strip() != stop.head or stop.head in STATEMENTS:
         return None
-    return stop.replacement(stop.start, stop.start, "group ", "a definition of a group begins with `group`")
+    return stop.replacement(stop.start, stop.start, "group ", "a definition of a group begins with `group`", safe=False)
 
 
 def _unquoted(stop: Stop) -> Fault | None:
@@ -257,7 +259,7 @@ def _separator(stop: Stop) -> Fault | None:
     if not stop.rest[1:].strip():
         return stop.replacement(stop.at, stop.at + 1, "", "a statement ends at the end of its line, without `;`")
     end = stop.end - len(stop.rest[1:].lstrip())
-    return stop.replacement(stop.at, end, "\n", "each statement stands on a line of its own")
+    return stop.replacement(stop.at, end, "\n", "each statement stands on a line of its own", safe=False)
 
 
 def _other_comment(stop: Stop) -> Fault | None:

@@ -72,11 +72,13 @@ class Stop:
     ) -> Fault:
         """A fault of the text from `start` to `end`, with the fix to put `text` there; an empty stretch inserts."""
         span = self.source.span(start, end)
-        old = self.source.text[start:end]
-        if not old:
+        old = " ".join(self.source.text[start:end].split())
+        if start == end:
             what = f"insert `{text.strip()}`"
         elif not text:
-            what = f"remove `{old.strip()}`"
+            what = f"remove `{old}`"
+        elif text == "\n":
+            what = "begin a new line"
         else:
             what = f"replace `{old}` by `{text}`"
         return Fault(span, message, help, replacing(what, (span, text), safe=safe))

@@ -22,6 +22,7 @@ FIXED = [
     ('a = module "x"', 'group a = module "x"', "begins with `group`"),
     ("a => b", "a -> b", "not `a => b`"),
     ("a - > b", "a -> b", "not `a - > b`"),
+    ("a -\n> b", "a -> b", "not `a - > b`"),
     ("a --> b", "a -> b", "not `a --> b`"),
     ("a > b", "a -> b", "not `a > b`"),
     ("a >> b", "a -> b", "not `a >> b`"),
