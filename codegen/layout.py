@@ -58,6 +58,7 @@ class _Entry:
     label: tuple[str, str] | None = None  # the groups, the source statement
     deletes: bool = False
     ahead: bool = False  # it belongs to what follows it
+    op: bool = False  # it issues ops
 
 
 def layout(
@@ -65,11 +66,17 @@ def layout(
 ) -> tuple[Node, ...]:
     """Lay out the statements in blocks. The last unit is the return, which stands outside all."""
     setter = _Setter(program, trace, names, target)
-    entries = [
-        entry
-        for place, unit in enumerate(units[:-1])
-        for entry in setter.entries(unit, statements.texts[place], statements.deletes[place])
-    ]
+    late: dict[int, list[Unit]] = {}
+    for place, statement in statements.postponed.items():
+        late.setdefault(statement, []).append(units[place])
+    entries: list[_Entry] = []
+    for place, unit in enumerate(units[:-1]):
+        if place not in statements.postponed:
+            entries += setter.printed(unit, statements.texts[place])
+        for postponed in late.get(place, ()):
+            entries += setter.printed(postponed, "")
+        if statements.deletes[place]:
+            entries.append(_Entry(Line(f"del {', '.join(statements.deletes[place])}"), NONE, deletes=True))
     nodes: list[Node] = []
     for stream, segment in _segments(_merge_deletes(entries)):
         nodes += setter.segment(stream, segment, not nodes)
@@ -102,29 +109,41 @@ class _Setter:
     names: Names
     target: Target
 
-    def entries(self, unit: Unit, text: str, deletes: tuple[str, ...]) -> list[_Entry]:
-        """The lines of one unit."""
-        found: list[_Entry] = []
+    def printed(self, unit: Unit, text: str) -> list[_Entry]:
+        """The line of one unit, if it has one."""
         if unit.kind is UnitKind.RECORD_STREAM:
-            found.append(_Entry(self._record_stream(unit), unit.stream))
-        elif unit.kind in (UnitKind.RECORD, UnitKind.WAIT):
+            return [_Entry(self._record_stream(unit), unit.stream)]
+        if unit.kind in (UnitKind.RECORD, UnitKind.WAIT):
             waits = unit.kind is UnitKind.WAIT
-            found.append(_Entry(self._sync(unit, waits), unit.stream, ahead=waits))
-        elif text:
-            found.append(_Entry(Line(text), unit.stream, unit.origin.contexts, self._label(unit)))
-        if deletes:
-            found.append(_Entry(Line(f"del {', '.join(deletes)}"), NONE, deletes=True))
-        return found
+            return [_Entry(self._sync(unit, waits), unit.stream, ahead=waits)]
+        if text:
+            return [_Entry(Line(text), unit.stream, unit.origin.contexts, self._label(unit), op=True)]
+        return []
 
     def segment(self, stream: int, entries: list[_Entry], first: bool) -> list[Node]:
         """The nodes of consecutive lines on one stream."""
-        body = self._nested(self._commented(_settled(entries), stream), 0)
+        settled = self._commented(_settled(entries), stream)
         runs = any(entry.label is not None for entry in entries)
+        if self.target.has_streams and stream == DEFAULT:
+            return self._default(settled)
+        body = self._nested(settled, 0)
         if not self.target.has_streams:
             said = runs and not (first and stream == DEFAULT)
             return [*([Comment(f"on {self.program.streams[stream].name}")] if said else []), *body]
         contexts = self.target.contexts(self.program.streams[stream], self.names.streams[stream])
-        return [Block(contexts, tuple(body))] if contexts and (runs or stream != DEFAULT) else body
+        return [Block(contexts, tuple(body))]
+
+    def _default(self, entries: list[_Entry]) -> list[Node]:
+        """The nodes of lines on `default`. A limit of its cores is around ops, not around what stands at the edges."""
+        contexts = self.target.contexts(self.program.streams[DEFAULT], "")
+        ops = [place for place, entry in enumerate(entries) if entry.op]
+        if not contexts or not ops:
+            return self._nested(entries, 0)
+        first, last = ops[0], ops[-1] + 1
+        while first and isinstance(entries[first - 1].node, Comment):
+            first -= 1
+        inside = Block(contexts, tuple(self._nested(entries[first:last], 0)))
+        return [*self._nested(entries[:first], 0), inside, *self._nested(entries[last:], 0)]
 
     def _record_stream(self, unit: Unit) -> Line | Comment:
         value = unit.uses[0]
@@ -156,7 +175,7 @@ class _Setter:
                 groups, statement = entry.label
                 text = ": ".join(filter(None, entry.label))
                 if text and (groups or (stream != DEFAULT and statement)):
-                    found.append(replace(entry, node=Comment(text)))
+                    found.append(replace(entry, node=Comment(text), op=False))
             found.append(entry)
         return found
 

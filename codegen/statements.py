@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,11 +23,15 @@ _LONGEST_INLINE = 48
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The text of each unit (empty where nothing is printed), the names to delete behind it, and the imports."""
+    """The text of each unit (empty where nothing is printed), the names to delete behind it, and the imports.
+
+    `postponed` gives, for the record_streams whose op is written inside a later statement, that statement's unit.
+    """
 
     texts: tuple[str, ...]
     deletes: tuple[tuple[str, ...], ...]
     imports: frozenset[str]
+    postponed: dict[int, int]
 
 
 def write_statements(units: tuple[Unit, ...], names: Names, trace: Trace) -> Statements:
@@ -35,9 +39,8 @@ def write_statements(units: tuple[Unit, ...], names: Names, trace: Trace) -> Sta
     writer = _Writer(units, names, trace, [""] * len(units))
     for place, unit in enumerate(units):
         writer.write(place, unit)
-    return Statements(
-        tuple(writer.texts), find_deletes(units, names, trace, frozenset(writer.inlined)), frozenset(writer.imports)
-    )
+    deletes = find_deletes(units, names, trace, frozenset(writer.inlined))
+    return Statements(tuple(writer.texts), deletes, frozenset(writer.imports), writer.postponed)
 
 
 @dataclass
@@ -48,6 +51,7 @@ class _Writer:
     texts: list[str]
     waiting: dict[int, str] = field(default_factory=dict)  # objects that may be written where they are used
     inlined: set[int] = field(default_factory=set)
+    postponed: dict[int, int] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -66,6 +70,9 @@ class _Writer:
         for obj in offered:
             self.texts[self.places[obj]] = ""
             self.inlined.add(obj)
+        for between in range(self._first(place, offered), place):
+            if self.units[between].kind is UnitKind.RECORD_STREAM:
+                self.postponed[between] = place
         if unit.binds and unit.binds[0] in self.names.lifetimes.inline and len(right) <= _LONGEST_INLINE:
             self.waiting[unit.binds[0]] = right if _binds_tightly(right) else f"({right})"
 
@@ -75,9 +82,13 @@ class _Writer:
         views = frozenset(obj for obj in offered if not self.units[self.places[obj]].runs)
         return [frozenset(offered), views, frozenset()] if self._adjacent(place, offered) else [views, frozenset()]
 
+    def _first(self, place: int, offered: Iterable[int]) -> int:
+        """The first unit of `offered` that runs; `place` if none does."""
+        return min((self.places[obj] for obj in offered if self.units[self.places[obj]].runs), default=place)
+
     def _adjacent(self, place: int, offered: list[int]) -> bool:
         """Whether nothing else is issued between the first of `offered` that runs and the statement at `place`."""
-        first = min((self.places[obj] for obj in offered if self.units[self.places[obj]].runs), default=place)
+        first = self._first(place, offered)
         inside = {self.places[obj] for obj in offered}
         return all(
             unit.kind not in (UnitKind.RECORD, UnitKind.WAIT)
