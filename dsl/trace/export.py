@@ -7,22 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.model import Trace
-from streamsched.dsl.trace.request import TraceRequest
+from streamsched.dsl.trace.request import Traced, TraceRequest
+
+__all__ = ["Progress", "Traced", "trace_model"]
 
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """A trace, or none, and what was found while making it."""
-
-    trace: Trace | None
-    diagnostics: tuple[Diagnostic, ...]
 
 
 def trace_model(request: TraceRequest, *, verbose: bool = False, progress: Progress | None = None) -> Traced:
@@ -41,5 +32,4 @@ def trace_model(request: TraceRequest, *, verbose: bool = False, progress: Progr
         return Traced(None, (rules.torch_missing(request.model_span, f"torch cannot be imported: {error}"),))
     from streamsched.dsl.trace.tracing import trace
 
-    made = trace(request, verbose, report)
-    return Traced(made, ()) if isinstance(made, Trace) else Traced(None, made)
+    return trace(request, verbose, report)

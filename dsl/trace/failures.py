@@ -78,7 +78,9 @@ def cause(error: BaseException) -> str:
     """An exception in one line: its type and the first line of its message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     name = type(error).__name__
-    return f"{name}: {lines[0].rstrip('.')}" if lines else name
+    if not lines:
+        return name
+    return f"{name}: {lines[0].rstrip('.').replace('FakeTensor', 'Tensor')}"
 
 
 def full_traceback(error: BaseException, verbose: bool) -> tuple[str, ...]:

@@ -153,6 +153,10 @@ def _module(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
 
 
 def _import_package(name: str, span: Span) -> ModuleType | Diagnostic:
+    if not all(part.isidentifier() for part in name.split(".")):
+        return rules.model_not_found(
+            span, f"`{name}` names no module", 'write "model.py:build" or "package.module:build"'
+        )
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

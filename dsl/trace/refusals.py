@@ -19,9 +19,6 @@ _DATA_DEPENDENT = frozenset(
 )
 _DATA_WORDS = ("data-dependent", "data dependent", "Cannot call item() on", "meta tensors", "no data", "unbacked")
 _CONSTRUCT_WORDS = (
-    "must be registered as buffers",
-    "was assigned during export",
-    "were assigned during export",
     "higher order",
     "HigherOrderOperator",
     "unsupported",
@@ -41,8 +38,9 @@ def refusal(session: Session, forward: CodeType | None, error: BaseException) ->
     text = " ".join(str(e) for e in chain)
     if any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS):
         return rules.data_dependent(span, f"what forward() does{at} depends on the data of a tensor", related, notes)
-    if any(word in text for word in _CONSTRUCT_WORDS):
-        return rules.unsupported_construct(span, f"forward() cannot be traced{at}: {_short(error)}", related, notes)
+    if not related or any(word in text for word in _CONSTRUCT_WORDS):
+        message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
+        return rules.unsupported_construct(span, message, related, notes)
     return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes)
 
 
@@ -74,5 +72,8 @@ def _statement_words(related: tuple[Related, ...]) -> str:
     return f" at {related[0].span.file}:{related[0].span.line}" if related else ""
 
 
-def _short(error: BaseException) -> str:
-    return failures.cause(error)
+def _in_words(text: str) -> str | None:
+    """What is meant by a message of torch's own machinery, where that is known."""
+    if "Unexpected key _export_root" in text:
+        return "an exception leaves the forward() of one module and is caught in another"
+    return None

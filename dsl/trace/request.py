@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.trace.model import Trace
 
 DTYPES: dict[str, str] = {
     "f16": "float16",
@@ -56,3 +57,11 @@ class TraceRequest:
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A trace, or none, and what was found while making it."""
+
+    trace: Trace | None
+    diagnostics: tuple[Diagnostic, ...]

@@ -157,16 +157,16 @@ def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes
 def unsupported_construct(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
     """The model uses a construct that cannot be traced into one sequence of ops.
 
-    Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), tensors kept in attributes that are
-    not registered buffers, and others that torch.export refuses.
+    Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), inputs whose shape is changed in place,
+    exceptions of one module that another catches, and others that torch.export refuses.
 
     Why is this bad: what a schedule cannot see it cannot order.
 
     Example:
-        self.last = x       # in forward(): a plain attribute
+        y = torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
 
     Use instead:
-        self.register_buffer("last", torch.zeros(64))       # in __init__(); self.last = x is then traced
+        y = torch.where(x.sum() > 0, torch.sin(x), torch.cos(x))
     """
     return unsupported_construct.diagnostic(span, message, related=related, notes=notes)
 
@@ -250,6 +250,24 @@ def trace_of_other_version(span: Span, message: str) -> Diagnostic:
     return trace_of_other_version.diagnostic(span, message, help="make it anew with `streamsched trace`")
 
 
+@rule("TRC201", "attribute-not-kept", Severity.WARNING)
+def attribute_not_kept(span: Span, message: str) -> Diagnostic:
+    """forward() leaves a tensor in an attribute, which generated code will not do.
+
+    Reports tensors that forward() assigns to attributes that are no registered buffers, or appends to a list there.
+
+    Why is this bad: such an assignment is no op and is not in the trace. What reads the attribute in the next call, or
+    from outside, finds something else than with the original forward().
+
+    Example:
+        self.last = x       # in forward()
+
+    Use instead:
+        self.register_buffer("last", torch.zeros(64))       # in __init__(); self.last = x is then traced
+    """
+    return attribute_not_kept.diagnostic(span, message, help="register it as a buffer, or return it")
+
+
 @rule("SEL105", "stale-trace", Severity.ERROR)
 def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
     """A saved trace no longer fits the model or the schedule.
@@ -306,6 +324,7 @@ RULES: tuple[Rule[Any, Any], ...] = (
     torch_missing,
     unreadable_trace,
     trace_of_other_version,
+    attribute_not_kept,
     stale_trace,
     package_drift,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,63 +24,76 @@ from streamsched.dsl.trace.loader import Inputs, Session, by_position, load_inpu
 from streamsched.dsl.trace.model import NONE, Trace
 from streamsched.dsl.trace.provenance import Recorder
 from streamsched.dsl.trace.refusals import refusal
-from streamsched.dsl.trace.request import TraceRequest
+from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.sources import Sources, name_all
 from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.values import issue_of
 
+_LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
 
-def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -> Trace | tuple[Diagnostic, ...]:
-    """The trace of the request's model; or why there is none."""
+
+def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -> Traced:
+    """The trace of the request's model, or why there is none."""
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
     with user_code(request.base, sources, imports_npu(Path(request.base, request.file))):
         report("building the model")
         model = load_model(session)
         if isinstance(model, Diagnostic):
-            return (model,)
+            return Traced(None, (model,))
         inputs = load_inputs(session, model)
         if isinstance(inputs, Diagnostic):
-            return (inputs,)
+            return Traced(None, (inputs,))
         inputs = by_position(model, inputs)
         report("tracing the model")
         recorder = Recorder(model, sources, session.internals)
-        program = _export(session, model, inputs, recorder)
-        if isinstance(program, Diagnostic):
-            return (program,)
+        exported = _export(session, model, inputs, recorder)
+        if isinstance(exported, Diagnostic):
+            return Traced(None, (exported,))
+        program, lost = exported
         report("assembling the trace")
         parts = assemble.assemble(model, inputs.args, inputs.kwargs, program, recorder)
         problems = _problems(session, parts, recorder)
         if problems:
-            return problems
+            return Traced(None, problems)
         name_all(sources, own_files(sources))
-        return _finish(session, model, parts, recorder)
+        warned = tuple(rules.attribute_not_kept(request.model_span, message) for message in lost)
+        return Traced(_finish(session, model, parts, recorder, lost), warned)
 
 
 def _export(
     session: Session, model: torch.nn.Module, inputs: Inputs, recorder: Recorder
-) -> ExportedProgram | Diagnostic:
+) -> tuple[ExportedProgram, tuple[str, ...]] | Diagnostic:
+    """The exported program, and what it lost of the model's doing."""
     try:
-        with torch.no_grad(), _quiet(), _lenient(), recorder.recording():
-            return torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
+        with torch.no_grad(), _quiet() as warned, _lenient(), recorder.recording():
+            program = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
+            return program, tuple(_lost_attributes(warned))
     except (Exception, SystemExit) as error:
         return refusal(session, recorder.code, error)
 
 
+def _lost_attributes(warned: list[warnings.WarningMessage]) -> Iterator[str]:
+    for warning in warned:
+        match = _LOST.match(str(warning.message))
+        if match is not None:
+            yield f"forward() leaves a tensor in {match[1]}, which is no buffer: generated code will not"
+
+
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """No warnings and log lines about torch's own inside: what fails is told by diagnostics."""
+def _quiet() -> Iterator[list[warnings.WarningMessage]]:
+    """Keep warnings and log lines about torch's own inside to ourselves: what fails is told by diagnostics."""
     logger = logging.getLogger("torch")
     level = logger.level
     children = [child for name, child in logging.root.manager.loggerDict.items() if name.startswith("torch.")]
     disabled = [child for child in children if isinstance(child, logging.Logger) and not child.disabled]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         for child in disabled:
             child.disabled = True
         logger.setLevel(logging.CRITICAL)
         try:
-            yield
+            yield warned
         finally:
             logger.setLevel(level)
             for child in disabled:
@@ -130,7 +144,9 @@ def _related(session: Session, recorder: Recorder, node: Node, message: str) -> 
     return ()
 
 
-def _finish(session: Session, model: torch.nn.Module, parts: Assembled, recorder: Recorder) -> Trace:
+def _finish(
+    session: Session, model: torch.nn.Module, parts: Assembled, recorder: Recorder, lost: tuple[str, ...]
+) -> Trace:
     file = session.sources.key(recorder.code.co_filename) if recorder.code else ""
     statements, places = assemble.statements(recorder, file, parts.ops)
     torch_version, python_version = assemble.versions()
@@ -150,7 +166,7 @@ def _finish(session: Session, model: torch.nn.Module, parts: Assembled, recorder
         positions=recorder.positions.all_positions(),
         stacks=recorder.positions.all_stacks(),
         sources=session.sources.described(),
-        warnings=_warnings(parts),
+        warnings=(*lost, *_warnings(parts)),
     )
     return dataclasses.replace(made, digest=digest(made))
 

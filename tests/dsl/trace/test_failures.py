@@ -1,0 +1,314 @@
+"""Models that cannot be found, built or traced: a diagnostic that points at the user's own line, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.trace.export import Traced
+from streamsched.dsl.trace.rules import RULES
+
+Attempt = Callable[..., Traced]
+FINE = "class Model(nn.Module):\n    def forward(self, x, scale=1):\n        return x + scale\n"
+
+
+def only(made: Traced) -> Diagnostic:
+    assert made.trace is None
+    [diagnostic] = made.diagnostics
+    assert diagnostic.severity is Severity.ERROR
+    assert diagnostic.span.file == "test.sched"
+    assert not any("Traceback" in note for note in diagnostic.notes)
+    return diagnostic
+
+
+def line_at(diagnostic: Diagnostic, index: int = 0) -> str:
+    """The source text that a related span covers."""
+    span = diagnostic.related[index].span
+    lines = Path(span.file).read_text().splitlines()
+    if span.line != span.end_line:
+        return lines[span.line - 1].strip()
+    return lines[span.line - 1][span.column - 1 : span.end_column - 1]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message", "advice"),
+    [
+        ({"file": "modle.py"}, "modle.py is not there", "did you mean `model.py`?"),
+        ({"file": "."}, "`.` names no module", None),
+        ({"file": "no_such_package.models"}, "there is no module `no_such_package`", None),
+        ({"attribute": "Modle"}, "model.py has no attribute `Modle`", "did you mean `Model`?"),
+        ({"inputs_from": ("model.py", "inputs")}, "model.py has no attribute `inputs`", None),
+    ],
+)
+def test_not_found(attempt: Attempt, request_: dict[str, Any], message: str, advice: str | None) -> None:
+    diagnostic = only(attempt(FINE, request_))
+    assert diagnostic.code == "TRC101"
+    assert message in diagnostic.message
+    assert advice is None or diagnostic.help == advice
+
+
+def test_found(attempt: Attempt) -> None:
+    assert attempt(FINE, x=(4,)).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "cause", "line"),
+    [
+        ("table = {}\nmodel = table['k']\n", "KeyError: 'k'", "table['k']"),
+        ("import no_such_package\n", "No module named 'no_such_package'", "import no_such_package"),
+        ("def build():\n    return 1 / 0\n", "ZeroDivisionError: division by zero", "1 / 0"),
+    ],
+)
+def test_model_raises(attempt: Attempt, source: str, cause: str, line: str) -> None:
+    diagnostic = only(attempt(source, {"attribute": "build"}))
+    assert diagnostic.code == "TRC102"
+    assert cause in diagnostic.message
+    assert line_at(diagnostic) == line
+
+
+def test_syntax_error_in_the_model(attempt: Attempt) -> None:
+    diagnostic = only(attempt("def build(:\n    pass\n"))
+    assert diagnostic.code == "TRC102"
+    assert (diagnostic.related[0].span.line, diagnostic.related[0].span.column) == (4, 11)
+
+
+@pytest.mark.parametrize(
+    ("source", "attribute"),
+    [
+        ("import sys\nsys.exit(3)\n", "Model"),
+        ("import sys\ndef build():\n    sys.exit(3)\n", "build"),
+        ("import sys\nclass Model(nn.Module):\n    def forward(self, x):\n        sys.exit(3)\n", "Model"),
+    ],
+)
+def test_model_exits(attempt: Attempt, source: str, attribute: str) -> None:
+    diagnostic = only(attempt(source, {"attribute": attribute}, x=(4,)))
+    assert diagnostic.code == "TRC103"
+    assert "code 3" in diagnostic.message
+    assert line_at(diagnostic) == "sys.exit(3)"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("Model = 3", '"model.py:Model" is a int'),
+        ("def Model(): return 3", '"model.py:Model" returns a int'),
+        ("def Model(size): return 3", "cannot be called without its argument `size`"),
+    ],
+)
+def test_not_a_module(attempt: Attempt, source: str, message: str) -> None:
+    diagnostic = only(attempt(source))
+    assert diagnostic.code == "TRC104"
+    assert message in diagnostic.message
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message", "advice"),
+    [
+        ({"scael": (4,)}, "input `scael` is no parameter of forward(x, scale=1)", "did you mean `scale`?"),
+        ({"x": (4,), "zzz": (4,)}, "input `zzz` is no parameter", "its parameters are x, scale"),
+        ({"scale": (4,)}, "missing a required argument: 'x'", None),
+        ({"x": ("f17", (4,))}, "`f17` of input `x` is no dtype", "did you mean `f16`?"),
+    ],
+)
+def test_wrong_inputs(attempt: Attempt, inputs: dict[str, Any], message: str, advice: str | None) -> None:
+    diagnostic = only(attempt(FINE, **inputs))
+    assert diagnostic.code == "TRC105"
+    assert message in diagnostic.message
+    assert diagnostic.help == advice
+
+
+def test_inputs_function_of_another_kind(attempt: Attempt) -> None:
+    diagnostic = only(attempt(FINE + "\ndef inputs(): return [1]", {"inputs_from": ("model.py", "inputs")}))
+    assert diagnostic.code == "TRC105"
+    assert "returns a list" in diagnostic.message
+
+
+@pytest.mark.parametrize(
+    "returned", ["(torch.empty(4),)", "{'x': torch.empty(4), 'scale': 2}", "((torch.empty(4),), {'scale': 2})"]
+)
+def test_inputs_function(attempt: Attempt, returned: str) -> None:
+    made = attempt(FINE + f"\ndef inputs(): return {returned}", {"inputs_from": ("model.py", "inputs")})
+    assert made.trace is not None
+    assert [made.trace.values[v].expression for v in made.trace.inputs] == ["x"]
+    assert made.trace.ops[0].target == "aten.add.Tensor"
+
+
+def forward_of(body: str) -> str:
+    lines = textwrap.indent(textwrap.dedent(body), " " * 8)
+    return f"def helper(x):\n    return x.nope()\n\nclass Model(nn.Module):\n    def forward(self, x):\n{lines}\n"
+
+
+def test_forward_raises_inside_a_helper(attempt: Attempt) -> None:
+    diagnostic = only(attempt(forward_of("y = x + 1\nz = helper(y)\nreturn z"), x=(4,)))
+    assert diagnostic.code == "TRC106"
+    assert "'Tensor' object has no attribute 'nope'" in diagnostic.message
+    assert [line_at(diagnostic, i) for i in (0, 1)] == ["x.nope", "helper(y)"]
+
+
+def test_forward_with_wrong_shapes(attempt: Attempt) -> None:
+    diagnostic = only(attempt(forward_of("return torch.mm(x, x)"), x=(4, 8)))
+    assert diagnostic.code == "TRC106"
+    assert line_at(diagnostic) == "torch.mm(x, x)"
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("if x.sum() > 0:\n    return x\nreturn -x", "x.sum() > 0"),
+        ("n = int(x.sum())\nreturn x[:n] if n > 2 else x", "int(x.sum())"),
+        ("for i in x.nonzero():\n    x = x + i\nreturn x", "x.nonzero()"),
+        ("while x.max() > 1:\n    x = x / 2\nreturn x", "x.max() > 1"),
+    ],
+)
+def test_data_dependent(attempt: Attempt, body: str, line: str) -> None:
+    diagnostic = only(attempt(forward_of(body), x=(4,)))
+    assert diagnostic.code == "TRC107", diagnostic
+    assert line_at(diagnostic) in (line, body.splitlines()[0])
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("x.unsqueeze_(0)\nreturn x", None),
+        ("return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t - 1, (x,))", "torch.cond("),
+    ],
+)
+def test_unsupported_construct(attempt: Attempt, body: str, line: str | None) -> None:
+    diagnostic = only(attempt(forward_of(body), x=(4,)))
+    assert diagnostic.code == "TRC108", diagnostic
+    if line is not None:
+        assert line_at(diagnostic).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("torch.tensor([1.0, 2.0], device=x.device)", "has no values while tracing"),
+        ("torch.tensor(list(range(1000)))", "too many elements"),
+    ],
+)
+def test_constant_without_values(attempt: Attempt, expression: str, reason: str) -> None:
+    diagnostic = only(attempt(forward_of(f"k = {expression}\nreturn x, k * 2"), x=(2,)))
+    assert diagnostic.code == "TRC109"
+    assert reason in diagnostic.message
+    assert line_at(diagnostic) == expression
+
+
+def test_torch_missing(attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    diagnostic = only(attempt(FINE, x=(4,)))
+    assert diagnostic.code == "TRC110"
+    assert "streamsched[trace]" in (diagnostic.help or "")
+
+
+def test_verbose_adds_the_traceback(attempt: Attempt) -> None:
+    made = attempt(forward_of("return helper(x)"), verbose=True, x=(4,))
+    assert "Traceback (most recent call last)" in made.diagnostics[0].notes[0]
+
+
+def test_nothing_is_left_behind(attempt: Attempt, capsys: pytest.CaptureFixture[str]) -> None:
+    from torch.nn.modules import module
+
+    before = (
+        list(sys.path),
+        set(sys.modules),
+        torch.compiler.is_compiling,
+        len(module._global_forward_hooks),
+        len(module._global_forward_pre_hooks),
+        len(module._global_buffer_registration_hooks),
+    )
+    attempt("print('hello')\n" + forward_of("return helper(x)"), x=(4,))
+    after = (
+        list(sys.path),
+        {name for name in sys.modules if "model" not in name or name in before[1]},
+        torch.compiler.is_compiling,
+        len(module._global_forward_hooks),
+        len(module._global_forward_pre_hooks),
+        len(module._global_buffer_registration_hooks),
+    )
+    assert "model" not in sys.modules
+    assert before[0] == after[0]
+    assert before[2:] == after[2:]
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "hello\n"
+
+
+def test_the_users_instance_is_not_changed(attempt: Attempt) -> None:
+    made = attempt(
+        """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(4, 4)
+                self.drop = nn.Dropout(0.5)
+
+            def forward(self, x):
+                return self.drop(self.linear(x))
+
+        model = Model()
+        assert model.linear.weight.device.type == "cpu"
+        keep = torch.nn.kept_by_test = model
+        """,
+        {"attribute": "model"},
+        x=(4, 4),
+    )
+    model = torch.nn.kept_by_test  # type: ignore[attr-defined]
+    del torch.nn.kept_by_test  # type: ignore[attr-defined]
+    assert made.trace is not None
+    assert not any(op.random for op in made.trace.ops)
+    assert model.linear.weight.device.type == "cpu"
+    assert model.training
+
+
+def test_two_folders_may_each_have_a_model(tmp_path: Path, attempt: Attempt) -> None:
+    first = attempt(FINE, x=(4,)).trace
+    second = attempt(FINE.replace("x + scale", "x * scale"), x=(4,)).trace
+    assert first is not None and second is not None
+    assert [first.ops[0].target, second.ops[0].target] == ["aten.add.Tensor", "aten.mul.Tensor"]
+
+
+def test_exception_that_crosses_modules(attempt: Attempt) -> None:
+    source = """
+    class Fails(nn.Module):
+        def forward(self, x):
+            raise KeyError("no")
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fails = Fails()
+            self.act = nn.ReLU()
+
+        def forward(self, x):
+            try:
+                return self.fails(x)
+            except KeyError:
+                return self.act(x)
+    """
+    diagnostic = only(attempt(source, x=(4,)))
+    assert diagnostic.code == "TRC108"
+    assert "caught in another" in diagnostic.message
+
+
+def test_attribute_that_is_no_buffer(attempt: Attempt) -> None:
+    made = attempt(forward_of("self.last = x * 2\nreturn x + 1"), x=(4,))
+    assert made.trace is not None
+    [warning] = made.diagnostics
+    assert (warning.code, warning.severity) == ("TRC201", Severity.WARNING)
+    assert "self.last" in warning.message
+    assert made.trace.warnings == (warning.message,)
+
+
+def test_every_rule_has_a_page() -> None:
+    codes = [rule.code for rule in RULES]
+    assert codes == [f"TRC{n}" for n in range(101, 113)] + ["TRC201", "SEL105", "SEL106"]
+    for rule in RULES:
+        assert "Example:" in rule.page and "Use instead:" in rule.page and "bad:" in rule.page
