@@ -7,6 +7,7 @@ returns diagnostics; `streamsched.dsl.report` turns them into text for people or
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 
 
@@ -110,12 +111,10 @@ class Diagnostic:
 
 def apply_edits(text: str, edits: tuple[Edit, ...]) -> str:
     """`text` with `edits` applied, all positions meaning the original text. Edits must not overlap."""
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+    starts = [0, *(newline.end() for newline in re.finditer(r"\r\n|\n|\r", text))]
 
     def offset(line: int, column: int) -> int:
-        return min(starts[min(line, len(starts)) - 1] + column - 1, len(text))
+        return min(starts[line - 1] + column - 1, len(text)) if line <= len(starts) else len(text)
 
     ordered = sorted(edits, key=lambda edit: edit.span, reverse=True)
     for edit in ordered:

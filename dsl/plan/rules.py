@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related, Severity, Span
+from streamsched.dsl.nearest import nearest_paths
 from streamsched.dsl.rule import rule
 
 
@@ -24,7 +24,7 @@ def matches_nothing(span: Span, selector: str, candidates: Iterable[str], wanted
 
         group expert = module "shared_experts"
     """
-    near = nearest(wanted, candidates)
+    near = nearest_paths(wanted, candidates)
     fix = None
     if near and selector.count('"') == 2:
         fix = Fix(f"write `{near[0]}`", (Edit(span, selector.replace(f'"{wanted}"', f'"{near[0]}"')),))
@@ -194,14 +194,6 @@ def edge_against_data(span: Span, label: str, path: Sequence[str], related: tupl
         notes=("the data demands: " + " -> ".join(path),),
         help="turn the edge round, or take it out",
     )
-
-
-def nearest(wanted: str, candidates: Iterable[str]) -> list[str]:
-    """Up to three candidates that look most like `wanted`, best first; for a path, its last segment counts too."""
-    pool = sorted(set(candidates))
-    tail = wanted.rsplit(".", 1)[-1].strip("*")
-    by_tail = [name for name in pool if tail and name.rsplit(".", 1)[-1] == tail]
-    return list(dict.fromkeys(difflib.get_close_matches(wanted, pool, 3, 0.5) + by_tail))[:3]
 
 
 RULES = (

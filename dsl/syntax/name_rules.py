@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related, Severity
+from streamsched.dsl.nearest import nearest
 from streamsched.dsl.rule import rule
 from streamsched.dsl.syntax.cycles import cycles
 from streamsched.dsl.syntax.expected import SELECTORS
 from streamsched.dsl.syntax.mends import removal, removal_from_list
-from streamsched.dsl.syntax.nearest import nearest
 from streamsched.dsl.syntax.tree import CostStatement, GroupStatement, InputStatement, Name, StreamStatement
 from streamsched.dsl.syntax.usage import DEFAULT, Names, used_groups
 

@@ -12,8 +12,8 @@ from typing import cast
 
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
+from streamsched.dsl.nearest import nearest
 from streamsched.dsl.syntax.expected import SELECTORS, STATEMENTS, expected, keywords, meant
-from streamsched.dsl.syntax.nearest import nearest
 from streamsched.dsl.syntax.source import Fault, Source, replacing
 from streamsched.dsl.syntax.stop import Stop
 

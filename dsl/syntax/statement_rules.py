@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related, Severity, Span
+from streamsched.dsl.nearest import nearest
 from streamsched.dsl.rule import rule
 from streamsched.dsl.syntax.mends import insertion_before, lines_of, removal, removal_from_list
-from streamsched.dsl.syntax.nearest import nearest
 from streamsched.dsl.syntax.tree import (
     CostStatement,
     DeviceStatement,
