@@ -59,6 +59,8 @@ def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Nam
 
 def identifier(text: str) -> str:
     """`text` as an identifier."""
+    if text.isidentifier() and text.strip("_"):
+        return text
     found = re.sub(r"\W+", "_", text).strip("_") or "value"
     return f"_{found}" if found[0].isdigit() else found
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from streamsched.codegen.folding import Folding
-from streamsched.codegen.objects import call_refs, objects, op_refs
+from streamsched.codegen.objects import call_refs, objects
+from streamsched.codegen.spelling import uses
 from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Op, OpKind, Trace, refs
 
@@ -120,7 +121,7 @@ class _Writer:
         if call == NONE:
             self.done.add(op)
             node = self.trace.ops[op]
-            used = self._need(op_refs(node), stream, origin)
+            used = self._need(uses(node, self.trace), stream, origin)
             here = replace(origin, contexts=node.contexts)
             self._print(Unit(UnitKind.OP, stream, op, uses=used, result=node.result, runs=_runs(node), origin=here))
         elif call not in self.begun:
