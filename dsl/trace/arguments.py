@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -95,3 +95,12 @@ def map_refs(argument: Argument, change: Callable[[int], Argument]) -> Argument:
     if isinstance(argument, Instance):
         return Instance(argument.type, argument.fields, tuple(map_refs(item, change) for item in argument.items))
     return argument
+
+
+def opaque(argument: Argument) -> Iterator[str]:
+    """What in a tree has no printed form."""
+    if isinstance(argument, Opaque):
+        yield argument.text
+    elif isinstance(argument, Sequence | model.Mapping | Instance):
+        for item in argument.items:
+            yield from opaque(item)

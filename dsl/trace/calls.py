@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
+from streamsched.dsl.trace.inputs import InputObjects
 from streamsched.dsl.trace.model import NONE, Argument, Literal
 
 NOTHING = Literal("None")
@@ -56,12 +57,15 @@ class Calls:
         clock: Callable[[], int],
         describe: Callable[[Any], Argument],
         observe: Callable[[CallRecord, int], None],
+        objects: InputObjects,
     ) -> None:
         self._root = _key(root)
         self._modules = {_key(module): (path, module) for path, module in root.named_modules()}
         self._clock = clock
         self._describe = describe
         self._observe = observe
+        self._objects = objects
+        self.rebound: tuple[str, ...] = ()
         self._stack: list[int] = []
         self._seen: dict[str, int] = {}
         self.records: list[CallRecord] = []
@@ -95,6 +99,8 @@ class Calls:
         path, original = self._modules[_key(module)]
         if self._stack:
             self._observe(self.records[self._stack[-1]], self._stack[-1])
+        else:
+            self._objects.enter(original.forward, args)
         occurrence = self._seen.get(path, 0)
         self._seen[path] = occurrence + 1
         record = CallRecord(path, occurrence, original, forward_code(original), self.current, self._clock())
@@ -116,3 +122,5 @@ class Calls:
                 break
         record.kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
         record.result = self._describe(result)
+        if not self._stack:
+            self.rebound = self._objects.rebound()

@@ -19,7 +19,8 @@ from torch.overrides import TorchFunctionMode
 from streamsched.dsl.trace.arguments import describe
 from streamsched.dsl.trace.calls import CallRecord, Calls, forward_code
 from streamsched.dsl.trace.frames import Internals, Positions, raw_position
-from streamsched.dsl.trace.model import NONE, Argument, Ref
+from streamsched.dsl.trace.inputs import InputObjects
+from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
 from streamsched.dsl.trace.visits import Visits
@@ -54,7 +55,8 @@ class Recorder:
 
     def __init__(self, root: torch.nn.Module, sources: Sources, internals: Internals) -> None:
         self.positions = Positions(sources)
-        self.calls = Calls(root, self._tick, self.describe, self._observe)
+        self._objects = InputObjects()
+        self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects)
         self.issues: dict[int, Issue] = {}
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
@@ -98,7 +100,8 @@ class Recorder:
 
     def _ref(self, value: object) -> Argument | None:
         if not isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
-            return None
+            name = self._objects.name(value)
+            return None if name is None else Literal(name)
         tag = self.tag(value)
         return None if tag is None else Ref(tag)
 

@@ -154,11 +154,14 @@ def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes
 
 
 @rule("TRC108", "unsupported-construct", Severity.ERROR)
-def unsupported_construct(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+def unsupported_construct(
+    span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...], help: str | None = None
+) -> Diagnostic:
     """The model uses a construct that cannot be traced into one sequence of ops.
 
     Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), inputs whose shape is changed in place,
-    exceptions of one module that another catches, and others that torch.export refuses.
+    exceptions of one module that another catches, caches that grow, results other than tensors, tuples, lists, dicts
+    and dataclasses, and whatever else torch.export refuses.
 
     Why is this bad: what a schedule cannot see it cannot order.
 
@@ -168,7 +171,7 @@ def unsupported_construct(span: Span, message: str, related: tuple[Related, ...]
     Use instead:
         y = torch.where(x.sum() > 0, torch.sin(x), torch.cos(x))
     """
-    return unsupported_construct.diagnostic(span, message, related=related, notes=notes)
+    return unsupported_construct.diagnostic(span, message, related=related, notes=notes, help=help)
 
 
 @rule("TRC109", "constant-without-values", Severity.ERROR)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import importlib
 import logging
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +18,7 @@ from torch.fx import Node
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.trace import assemble, failures, rules
-from streamsched.dsl.trace.arguments import class_name
+from streamsched.dsl.trace.arguments import class_name, opaque
 from streamsched.dsl.trace.assemble import Assembled
 from streamsched.dsl.trace.frames import Internals
 from streamsched.dsl.trace.isolation import imports_npu, own_files, user_code
@@ -41,6 +43,7 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
         model = load_model(session)
         if isinstance(model, Diagnostic):
             return Traced(None, (model,))
+        _register_caches(model)
         inputs = load_inputs(session, model)
         if isinstance(inputs, Diagnostic):
             return Traced(None, (inputs,))
@@ -59,6 +62,13 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
         name_all(sources, own_files(sources))
         warned = tuple(rules.attribute_not_kept(request.model_span, message) for message in lost)
         return Traced(_finish(session, model, parts, recorder, lost), warned)
+
+
+def _register_caches(model: torch.nn.Module) -> None:
+    """Let torch.export look into the caches of transformers' models; it has no way to take that back."""
+    if "transformers" in sys.modules:
+        with contextlib.suppress(ImportError, AttributeError):
+            importlib.import_module("transformers.exporters.exporter_dynamo").register_cache_pytrees_for_model(model)
 
 
 def _export(
@@ -121,6 +131,15 @@ def _problems(session: Session, parts: Assembled, recorder: Recorder) -> tuple[D
     for bad in parts.bad_constants:
         related = _related(session, recorder, bad.node, "the constant is made here")
         found.append(rules.constant_without_values(span, bad.message, related))
+    if recorder.calls.rebound:
+        message = f"forward() puts another tensor into {recorder.calls.rebound[0]}, which generated code cannot do"
+        found.append(
+            rules.unsupported_construct(span, message, (), (), "copy into the tensor that is there: `copy_()`")
+        )
+    for unknown in opaque(parts.result):
+        message = f"forward() returns {unknown}, which generated code cannot make"
+        advice = "return tensors, in tuples, lists, dicts or dataclasses (`use_cache=False` for a language model)"
+        found.append(rules.unsupported_construct(span, message, (), (), advice))
     return tuple(found)
 
 
