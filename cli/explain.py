@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from streamsched.dsl.rule import Rule
 
 
-@click.command("explain")
+@click.command("explain", short_help="Explain a rule.")
 @click.argument("code", required=False)
 def command(code: str | None) -> int:
     """Explain a rule: what it finds, why that is bad, and what to write instead.

@@ -34,10 +34,12 @@ def _search(folder: str) -> Iterator[str]:
                 yield os.path.normpath(os.path.join(root, name))
 
 
-def refuse_overwriting(schedule: str, output: str) -> None:
-    """Fail where a result would overwrite the schedule that it is made from."""
+def check_output(schedule: str, output: str) -> None:
+    """Fail, before any work is done, where the result of `schedule` cannot be written to `output`."""
     if schedule != STDIN and os.path.realpath(schedule) == os.path.realpath(output):
         raise Failure(f"{output} is the schedule itself; name another file with -o")
+    if output != STDIN:
+        _mode(output)
 
 
 def write_text(path: str, text: str) -> None:
@@ -56,40 +58,43 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
     A link is followed; what is no regular file (`/dev/stdout`) is written itself. Fails with a message where the
     place cannot be written; the old file is then as it was.
     """
-    import tempfile  # slow to import, and `lint` writes nothing
-
-    real = os.path.realpath(path)
+    mode = _mode(path)
     try:
-        mode = _check_place(path, real)
         if mode is not None and not stat.S_ISREG(mode):
-            write(real)
-            return
-        descriptor, beside = tempfile.mkstemp(prefix=".streamsched-", dir=os.path.dirname(real))
-        os.close(descriptor)
-        try:
-            write(beside)
-            os.chmod(beside, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-            os.replace(beside, real)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(beside)
-            raise
+            write(path)
+        else:
+            _replace(os.path.realpath(path), mode, write)
     except OSError as error:
         raise Failure(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from error
 
 
-def _check_place(path: str, real: str) -> int | None:
-    """The mode of what is at the place now, None for nothing; fails where a file cannot go there."""
-    folder = os.path.dirname(real)
+def _replace(path: str, mode: int | None, write: Callable[[str], None]) -> None:
+    import tempfile  # slow to import, and `lint` writes nothing
+
+    descriptor, beside = tempfile.mkstemp(prefix=".streamsched-", dir=os.path.dirname(path))
+    os.close(descriptor)
+    try:
+        write(beside)
+        os.chmod(beside, stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
+        os.replace(beside, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(beside)
+        raise
+
+
+def _mode(path: str) -> int | None:
+    """The mode of what is at `path` now, None for nothing; fails where a file cannot go there."""
+    if os.path.isdir(path):
+        raise Failure(f"cannot write {path}: it is a folder; name a file in it")
+    if os.path.exists(path):
+        if not os.access(path, os.W_OK):
+            raise Failure(f"cannot write {path}: it is read-only")
+        return os.stat(path).st_mode
+    folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise Failure(f"cannot write {path}: there is no folder {os.path.dirname(path) or folder}")
-    if os.path.isdir(real):
-        raise Failure(f"cannot write {path}: it is a folder; name a file in it")
-    if not os.path.exists(real):
-        return None
-    if not os.access(real, os.W_OK):
-        raise Failure(f"cannot write {path}: it is read-only")
-    return os.stat(real).st_mode
+    return None
 
 
 def _umask() -> int:

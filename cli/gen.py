@@ -12,7 +12,7 @@ from streamsched.codegen.targets import TARGETS
 from streamsched.dsl.files import STDIN, read_text
 
 
-@click.command("gen")
+@click.command("gen", short_help="Generate the annotated forward().")
 @click.argument("schedule", metavar="FILE")
 @click.option("-o", "--output", metavar="FILE", help="Where to write the generated file instead of to stdout.")
 @click.option(
@@ -32,7 +32,7 @@ def command(schedule: str, output: str | None, check: bool, target: str | None) 
     if check and output is None:
         raise click.UsageError("--check compares with a file; say which with -o FILE")
     if output is not None:
-        files.refuse_overwriting(schedule, output)
+        files.check_output(schedule, output)
     from streamsched.dsl.pipeline import load
 
     with console.tracing() as progress:

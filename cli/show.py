@@ -9,7 +9,7 @@ import click
 from streamsched.cli import console
 
 
-@click.command("show")
+@click.command("show", short_help="Show the program as a table.")
 @click.argument("schedule", metavar="FILE")
 def command(schedule: str) -> int:
     """Show what a schedule makes of its model: streams side by side, why each sync is there, lifetimes.

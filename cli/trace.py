@@ -10,7 +10,7 @@ from streamsched.cli import console, files
 from streamsched.dsl.files import STDIN, ReadError
 
 
-@click.command("trace")
+@click.command("trace", short_help="Trace the models of schedules.")
 @click.argument("schedules", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--output", metavar="FILE", help="Where to write the trace instead of beside the schedule.")
 @click.option("--verbose", is_flag=True, help="Show the traceback of a model that cannot be traced.")
@@ -29,7 +29,7 @@ def command(schedules: tuple[str, ...], output: str | None, verbose: bool) -> in
     if output is not None:
         if len(schedules) > 1:
             raise click.UsageError("-o takes one trace; name one schedule, or leave -o out")
-        files.refuse_overwriting(schedules[0], output)
+        files.check_output(schedules[0], output)
     return max(_trace(schedule, output, verbose) for schedule in schedules)
 
 

@@ -92,6 +92,15 @@ def test_a_full_disk_is_said_once() -> None:
     assert done.stderr == "error: [Errno 28] No space left on device\n"
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="a name for standard output")
+def test_standard_output_by_name(project: Path) -> None:
+    done = subprocess.run(
+        [*START, "gen", "good.sched", "-o", "/dev/stdout"], cwd=project, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "def forward(" in done.stdout
+
+
 def test_a_narrow_encoding_loses_no_message(tmp_path: Path) -> None:
     (tmp_path / "bad.sched").write_text("schedule é ü\n", encoding="utf-8")
     done = subprocess.run(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamsched.cli.console import Failure
-from streamsched.cli.files import find_schedules, refuse_overwriting, replace_file, write_text
+from streamsched.cli.files import check_output, find_schedules, replace_file, write_text
 
 
 @pytest.fixture
@@ -100,6 +100,12 @@ def test_a_place_that_cannot_be_written_is_said(tree: Path, path: str, message: 
     assert caught.value.message == message
 
 
+def test_what_cannot_be_written_is_said_before_the_work(tree: Path) -> None:
+    with pytest.raises(Failure, match="there is no folder missing"):
+        check_output("a.sched", "missing/out.py")
+    check_output("a.sched", "-")
+
+
 def test_a_read_only_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "out.py"
     path.write_text("old")
@@ -113,5 +119,5 @@ def test_a_result_never_overwrites_its_schedule(tree: Path) -> None:
     (tree / "link.sched").symlink_to("a.sched")
     for output in ("a.sched", "sub/../a.sched", "link.sched"):
         with pytest.raises(Failure, match="is the schedule itself"):
-            refuse_overwriting("a.sched", output)
-    refuse_overwriting("a.sched", "b.sched")
+            check_output("a.sched", output)
+    check_output("a.sched", "b.sched")
