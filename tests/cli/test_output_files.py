@@ -56,6 +56,16 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert os.listdir(tmp_path) == ["out.py"]
 
 
+def test_a_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "out.py"
+    path.write_text("old")
+    os.link(path, tmp_path / "reader")  # as one who opened the old file sees it
+    write_text(str(path), "new")
+    assert path.read_text() == "new"
+    assert (tmp_path / "reader").read_text() == "old"
+    assert sorted(os.listdir(tmp_path)) == ["out.py", "reader"]
+
+
 def test_the_mode_of_a_file_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "out.py"
     path.write_text("old")
