@@ -32,7 +32,7 @@ def extents(program: Program) -> dict[int, Extent]:
 
 def new_groups(program: Program, steps: Iterable[int]) -> dict[int, str]:
     """By step: a name for a new group that holds it alone, after what its selector names. All names differ."""
-    taken = _NO_NAMES.union(group.name for group in program.groups)
+    taken = {*_NO_NAMES, *(group.name for group in program.groups)}
     found: dict[int, str] = {}
     for index in steps:
         wanted = _identifier(program.steps[index])
@@ -40,7 +40,7 @@ def new_groups(program: Program, steps: Iterable[int]) -> dict[int, str]:
         while name in taken:
             number += 1
             name = f"{wanted}_{number}"
-        taken |= {name}
+        taken.add(name)
         found[index] = name
     return found
 

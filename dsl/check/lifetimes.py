@@ -51,7 +51,6 @@ def reuses(program: Program) -> Iterator[Reuse]:
         progress.issue(step)
     progress.next_call()
     yield from blocks.allocate(NONE, DEFAULT, progress)  # by a kernel of the caller
-    progress.counts[DEFAULT] += 1
     for index, step in enumerate(program.steps):
         if not blocks.free:
             return

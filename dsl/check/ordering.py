@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from streamsched.dsl.check.accesses import Race
 from streamsched.dsl.check.bounds import Bounds
-from streamsched.dsl.check.describe import listed, name, on_stream, placement, related, stream
+from streamsched.dsl.check.conflict import conflict, notes
+from streamsched.dsl.check.describe import name, on_stream, placement, related, stream
 from streamsched.dsl.check.edgefix import edge_fix
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.redundancy import redundant
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
-from streamsched.dsl.program.steps import Hazard, OrderKind, Program, StepKind
+from streamsched.dsl.program.steps import OrderKind, Program, StepKind
 from streamsched.dsl.rule import rule
-from streamsched.dsl.trace.model import NONE, StorageKind, refs
+from streamsched.dsl.trace.model import NONE
 
 
 @rule("ORD101", "missing-edge", Severity.ERROR)
@@ -49,94 +50,23 @@ def missing_edge(facts: Facts) -> Iterator[Diagnostic]:
             continue  # a stream that is not forked or not joined, which CAP reports
         yield missing_edge.diagnostic(
             placement(program, first.after, first.before),
-            f"{_conflict(program, first)}, and nothing orders them ({first.hazard.value})",
+            f"{conflict(program, first)}, and nothing orders them ({first.hazard.value})",
             related=related(
                 program,
                 (first.before, f"{on_stream(program, first.before)} must complete first"),
                 (first.after, f"{on_stream(program, first.after)} must wait for it"),
             ),
-            notes=_notes(facts, races),
+            notes=notes(facts, races),
             help=_by_hand(program, first),
             fix=edge_fix(facts, first.before, first.after),
         )
-
-
-def _conflict(program: Program, race: Race) -> str:
-    """What the two steps do to each other, in plain words."""
-    storage = program.storages[race.storage]
-    first, second = on_stream(program, race.before), on_stream(program, race.after)
-    if storage.kind is StorageKind.GENERATOR:
-        return f"{second} and {first} draw from the same random generator"
-    if storage.kind is StorageKind.HOST:
-        return f"{second} and {first} both have effects that the host sees"
-    if storage.kind is StorageKind.PROCESS_GROUP:
-        return f"{second} and {first} are collectives of one process group"
-    if race.hazard is Hazard.WAR:
-        return f"{second} writes `{storage.name}` that {first} reads"
-    makes = "allocates" if program.steps[race.before].kind is StepKind.ALLOC else "writes"
-    if race.hazard is Hazard.RAW:
-        return f"{second} reads `{storage.name}` that {first} {makes}"
-    also = makes if makes == "allocates" else "also writes"
-    return f"{second} writes `{storage.name}` that {first} {also}"
-
-
-_WHY = {
-    Hazard.RAW: "may read it before it is written",
-    Hazard.WAR: "may overwrite it while it is still read",
-    Hazard.WAW: "may write it first, and lose",
-}
-
-
-def _notes(facts: Facts, races: tuple[Race, ...]) -> tuple[str, ...]:
-    program, first = facts.program, races[0]
-    notes = [f"without an order {name(program, first.after)} {_WHY[first.hazard]}"]
-    if not program.storages[first.storage].kind.is_memory:
-        notes = ["they keep program order, so that the schedule changes no number"]
-    views = _views(program, first)
-    if views:
-        notes.append(f"{name(program, first.after)} sees `{program.storages[first.storage].name}` as {listed(views)}")
-    notes.append(_missing_path(facts, first))
-    others = [f"`{program.storages[race.storage].name}` ({race.hazard.value})" for race in races[1:]]
-    if others:
-        notes.append(f"the same wait is missing for {listed(others)}")
-    return tuple(notes)
-
-
-def _missing_path(facts: Facts, race: Race) -> str:
-    """The wait that is missing, and how far the waits that are there reach."""
-    program = facts.program
-    waiting = program.steps[race.after].stream
-    awaited = program.steps[race.before].stream
-    seen = facts.clocks.seen[race.after][awaited]
-    path = f"missing: {on_stream(program, race.before)} -> {on_stream(program, race.after)}"
-    if seen == 0:
-        return f"{path}; {stream(program, waiting)} has not waited for {stream(program, awaited)} at all"
-    known = name(program, facts.by_stream[awaited][seen - 1])
-    return f"{path}; {stream(program, waiting)} has waited for {stream(program, awaited)} only up to {known}"
-
-
-def _views(program: Program, race: Race) -> list[str]:
-    """The names by which the later op knows the storage, where it does not know it by its own."""
-    op = program.steps[race.after].op
-    if program.trace is None or op == NONE:
-        return []
-    trace = program.trace
-    arguments = trace.ops[op].args + tuple(argument for _, argument in trace.ops[op].kwargs)
-    values = [trace.values[number] for argument in arguments for number in refs(argument)]
-    names = [
-        value.expression or value.local or value.inner or value.name
-        for value in values
-        if race.storage in value.storages
-    ]
-    own = program.storages[race.storage].name
-    return [] if own in names else [f"`{known}`" for known in dict.fromkeys(names)]
 
 
 def _by_hand(program: Program, race: Race) -> str:
     waiting = stream(program, program.steps[race.after].stream)
     awaited = stream(program, program.steps[race.before].stream)
     if program.insert is not None:
-        return "declare an edge between them, or write `sync auto`"
+        return "`sync auto` infers the edges that are missing"
     before, after = name(program, race.before), name(program, race.after)
     return f"record an event on {awaited} after {before}, and let {waiting} wait for it before {after}"
 

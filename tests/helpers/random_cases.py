@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 from hypothesis import strategies as st
@@ -46,6 +47,10 @@ class Case:
         outputs = [self.trace.values[value].name for value in self.trace.outputs()]
         return "\n".join(("Case:", *ops, f"return {', '.join(outputs)}", *self.statements))
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What hypothesis prints."""
+        printer.text(repr(self))
+
 
 @dataclass
 class RandomTraceBuilder(TraceBuilder):
@@ -62,8 +67,13 @@ class RandomTraceBuilder(TraceBuilder):
         storage = self.storage(name)
         self._op(name, "aten.empty_like.default", OpKind.ALLOCATE, [of], (), (storage,), (storage,))
 
+    def fill(self, name: str, of: str) -> None:
+        """An in-place op that reads nothing, as `zero_`."""
+        lies = self._storages(of)
+        self._op(name, "aten.zero_.default", OpKind.KERNEL, [of], (), lies, lies, self.names[of])
 
-KINDS = ("kernel",) * 4 + ("inplace",) * 3 + ("view", "copies", "copies", "factory", "random", "empty", "empty_like")
+
+KINDS = ("kernel",) * 4 + ("inplace", "copies") * 2 + ("fill", "view", "factory", "random", "empty", "empty_like")
 
 
 @st.composite
@@ -82,6 +92,8 @@ def traces(draw: st.DrawFn, largest: int = 12) -> Trace:
             t.kernel(name, *draw(st.lists(values, min_size=1, max_size=3, unique=True)))
         elif kind == "inplace":
             t.kernel(name, *draw(st.lists(values, max_size=1)), inplace=draw(values))
+        elif kind == "fill":
+            t.fill(name, draw(values))
         elif kind == "copies":
             t.kernel(name, copies=draw(values))
         elif kind == "random":

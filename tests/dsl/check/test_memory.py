@@ -105,6 +105,12 @@ def test_the_next_call_without_a_fork_reuses_it_too_early(findings):
     assert "`first` is the next on `side`" in found.notes[0]
 
 
+def test_a_wait_for_a_record_of_the_last_call_does_not_count(findings):
+    """Every call has events of its own: `late` is not recorded yet when the second call waits for it."""
+    text = WRAPPED.format(last="record late default").replace("wait start side", "wait late side")
+    assert len(findings(text, "MEM101")) == 1
+
+
 def test_the_callers_kernels_are_on_default(findings):
     """Without a join the caller's next kernel may overwrite `B`, which `late` on `side` still reads."""
     text = """

@@ -25,6 +25,12 @@ RAW = """
 """
 
 
+def test_read_and_write_of_one_storage_is_one_dependency(findings):
+    [found] = findings(RAW.replace("side mm: B -> mm", "side mm: B -> B"), "ORD101")
+    assert found.message.endswith("(RAW)")
+    assert not [note for note in found.notes if note.startswith("the same wait")]
+
+
 def test_read_of_what_another_stream_writes(findings):
     [found] = findings(RAW, "ORD101")
     assert found.message == "`mm` on `side` reads `B` that `add` on `default` writes, and nothing orders them (RAW)"
@@ -115,6 +121,7 @@ def test_allocation_counts_as_a_write(findings):
     assert found.message == (
         "`fill` on `side` writes `buf` that `empty_buf` on `default` allocates, and nothing orders them (WAW)"
     )
+    assert found.notes[0] == "until it is allocated, its memory may be in use on `default` by another"
 
 
 @pytest.mark.parametrize(
