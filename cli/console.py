@@ -84,15 +84,11 @@ def print_report(diagnostics: Iterable[Diagnostic], schedules: Iterable[Schedule
 
 @contextlib.contextmanager
 def tracing() -> Iterator[Progress | None]:
-    """Gives what to report progress with: a spinner on a terminal, else None.
-
-    Tracing runs the user's code: what that prints is talk, and goes to stderr.
-    """
-    with contextlib.redirect_stdout(sys.stderr), contextlib.ExitStack() as stack:
-        if not sys.stderr.isatty():
-            yield None
-            return
-
+    """Gives what to report progress with: a spinner on a terminal, else None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with contextlib.ExitStack() as stack:
         status: Status | None = None
 
         def progress(words: str) -> None:

@@ -123,6 +123,18 @@ def test_gen_refuses_a_schedule_with_errors(project: Path, run: Run) -> None:
     assert (project / "out.py").read_text() == "old"
 
 
+def test_show_shows_a_program_that_gen_refuses(project: Path, run: Run) -> None:
+    text = (project / "good.sched").read_text()
+    without_edges = "".join(line for line in text.splitlines(keepends=True) if "->" not in line)
+    (project / "good.sched").write_text(without_edges)
+    refused, shown = run("gen", "good.sched"), run("show", "good.sched")
+    assert (refused.code, refused.out) == (1, "")
+    assert "error[ORD101] missing-edge" in refused.err
+    assert shown.code == 1
+    assert "stream1" in shown.out
+    assert shown.err == refused.err
+
+
 def test_gen_generates_in_spite_of_warnings(project: Path, run: Run) -> None:
     with (project / "good.sched").open("a") as file:
         file.write("stream idle\n")
