@@ -21,7 +21,7 @@ demo: $(DEMO_READY)
 	@cat examples/multi_stream/multi_stream.sched
 	@echo
 	@echo '$$ streamsched lint examples/multi_stream'
-	@$(BIN)/streamsched lint examples/multi_stream
+	@$(BIN)/streamsched lint examples/multi_stream && echo "(nothing to say: all is well)"
 	@echo
 	@echo '$$ streamsched gen examples/multi_stream/multi_stream.sched'
 	@$(BIN)/streamsched gen examples/multi_stream/multi_stream.sched
