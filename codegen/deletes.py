@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from streamsched.codegen.lifetimes import NEVER
 from streamsched.codegen.names import Names
 from streamsched.codegen.objects import owned
 from streamsched.codegen.units import Unit, UnitKind
@@ -30,51 +30,34 @@ class _Scan:
     trace: Trace
     inlined: frozenset[int]
     bound: dict[str, int] = field(default_factory=dict)
-    holders: dict[int, dict[str, None]] = field(default_factory=dict)  # by storage, in the order of binding
-    freed: set[int] = field(default_factory=set)
-    ending: dict[int, list[str]] = field(default_factory=dict)  # by place, names whose last use is there
+    holders: dict[int, list[int]] = field(default_factory=dict)  # by storage, the objects in it, as bound
+    ending: dict[int, list[int]] = field(default_factory=dict)  # by unit, objects that outlive the end of their memory
 
     def behind(self, place: int, unit: Unit) -> tuple[str, ...]:
         """The names to delete behind one unit."""
         for obj in self._named(unit):
-            self._bind(self.names.values[obj], obj)
-        candidates = self.ending.pop(place, [])
-        if unit.kind is UnitKind.FREE:
-            self.freed.add(unit.storage)
-            candidates = [*candidates, *self.holders.get(unit.storage, ())]
-        if self.names.lifetimes.next_run[place] == NEVER:
-            return ()
-        dead: list[str] = []
-        for name in dict.fromkeys(candidates):
-            if self._dies(name, place):
-                self._drop(name)
-                dead.append(name)
-        return tuple(name for name in dead if not self._bound_next(name, place))
+            self.bound[self.names.values[obj]] = obj
+            for storage in owned(self.trace, obj):
+                self.holders.setdefault(storage, []).append(obj)
+        dead = self.ending.pop(place, [])
+        for obj in self.holders.pop(unit.storage, ()) if unit.kind is UnitKind.FREE else ():
+            last_use = self.names.lifetimes.last_use[obj]
+            if last_use <= place:
+                dead.append(obj)
+            else:
+                self.ending.setdefault(last_use, []).append(obj)
+        return tuple(self._deleted(dead, place)) if place < self.names.lifetimes.last_run else ()
+
+    def _deleted(self, dead: list[int], place: int) -> Iterator[str]:
+        """The names of what is dead, where a name is bound to it still and does not get bound again at once."""
+        for obj in dead:
+            name = self.names.values[obj]
+            if self.bound.get(name) == obj and not self._bound_next(name, place):
+                del self.bound[name]
+                yield name
 
     def _named(self, unit: Unit) -> list[int]:
         return [obj for obj in unit.binds if obj in self.names.values and obj not in self.inlined]
-
-    def _bind(self, name: str, obj: int) -> None:
-        self._drop(name)
-        self.bound[name] = obj
-        self.ending.setdefault(self.names.lifetimes.last_use[obj], []).append(name)
-        for storage in owned(self.trace, obj):
-            self.holders.setdefault(storage, {})[name] = None
-
-    def _drop(self, name: str) -> None:
-        if name in self.bound:
-            for storage in owned(self.trace, self.bound.pop(name)):
-                del self.holders[storage][name]
-
-    def _dies(self, name: str, place: int) -> bool:
-        """Whether `name` is needed no more and some of its memory is free, and other names hold the rest."""
-        obj = self.bound.get(name)
-        if obj is None or self.names.lifetimes.last_use[obj] > place:
-            return False
-        alive = [storage for storage in owned(self.trace, obj) if storage not in self.freed]
-        if len(alive) == len(owned(self.trace, obj)):
-            return False
-        return not alive or (obj not in self.names.relied and all(len(self.holders[s]) > 1 for s in alive))
 
     def _bound_next(self, name: str, place: int) -> bool:
         """Whether the next statement binds `name` again."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamsched.codegen.objects import call_refs, objects, op_refs, owned
+from streamsched.codegen.objects import call_refs, objects, op_refs
 from streamsched.codegen.trees import printable, target
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace.model import NONE, ModuleCall, Trace, refs
@@ -57,7 +57,6 @@ class _Judge:
             and self._timely(call)
             and self._printable(call)
             and self._closed(call)
-            and self._hides(call)
         )
 
     @cached_property
@@ -100,26 +99,6 @@ class _Judge:
         for index, value in enumerate(self.trace.values):
             if value.producer != NONE:
                 found[value.producer].append(index)
-        return found
-
-    @cached_property
-    def _maker(self) -> dict[int, int]:
-        """The op that allocates each storage."""
-        found: dict[int, int] = {}
-        for index, value in enumerate(self.trace.values):
-            for storage in owned(self.trace, index):
-                found[storage] = min(value.producer, found.get(storage, value.producer))
-        return found
-
-    @cached_property
-    def _users(self) -> list[set[int]]:
-        """The streams that use each storage."""
-        found: list[set[int]] = [set() for _ in self.trace.storages]
-        for step in self.program.steps:
-            for storage in (*step.reads, *step.writes) if step.op != NONE else ():
-                found[storage].add(step.stream)
-            if step.kind is StepKind.RECORD_STREAM:
-                found[step.storage].add(step.stream)
         return found
 
     def _one_stretch(self, call: ModuleCall) -> bool:
@@ -175,7 +154,10 @@ class _Judge:
         return call.begin <= self.trace.values[value].producer < call.end <= self._last_use[value]
 
     def _closed(self, call: ModuleCall) -> bool:
-        """What goes in is an argument or the module's own; what is seen outside is the result or an argument."""
+        """What goes in is an argument or the module's own; what is seen outside is the result or an argument.
+
+        Then nothing else that is allocated inside has a foreign use: all that is inside is on one stream.
+        """
         given = {self._objects[value] for value in call_refs(call)}
         seen = given | {self._objects[value] for value in refs(call.result)}
         for index in range(call.begin, call.end):
@@ -186,16 +168,4 @@ class _Judge:
             for value in self._made[index]:
                 if self._escapes(value, call) and self._objects[value] not in seen:
                     return False
-        return True
-
-    def _hides(self, call: ModuleCall) -> bool:
-        """No storage allocated inside and not returned is used by another stream."""
-        stream = next((self._places[op][2] for op in range(call.begin, call.end) if op in self._places), NONE)
-        returned = {s for v in (*refs(call.result), *call_refs(call)) for s in self.trace.values[v].storages}
-        for index in range(call.begin, call.end):
-            for value in self._made[index]:
-                for storage in owned(self.trace, value):
-                    hidden = storage not in returned and call.begin <= self._maker[storage]
-                    if hidden and self._users[storage] - {stream}:
-                        return False
         return True

@@ -2,68 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from streamsched.codegen.objects import owned
 from streamsched.codegen.units import Unit, UnitKind
 from streamsched.dsl.trace.model import NONE, Ref, Trace
-
-NEVER = 1 << 60
-"""The place of what does not happen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """`last_use[object]` is the last unit that uses it (absent if none does). `free[object]` is the unit by which all
-    memory that it holds may be freed: NONE if it holds none, NEVER if forward() returns some of it.
+    """`last_use[object]` is the last unit that uses it (absent if none does).
 
     `inline` gives, for the objects that can be written inside the one statement that uses them, that statement's unit.
-    `next_run[unit]` is the first unit behind it that launches or allocates.
+    `last_run` is the last unit that launches or allocates.
+
+    Memory needs no more than this: whatever uses a storage later does so through an object in it that is bound by now,
+    so that an object behind its last use never holds the last of what is still needed.
     """
 
     last_use: dict[int, int]
-    free: dict[int, int]
     inline: dict[int, int]
-    next_run: tuple[int, ...]
-
-    def free_after(self, obj: int, unit: int) -> bool:
-        """Whether dropping `obj` right after `unit` frees no memory that something behind it still needs."""
-        free = self.free[obj]
-        return free <= unit or free < self.next_run[unit]
+    last_run: int
 
 
 def lifetimes(units: tuple[Unit, ...], trace: Trace) -> Lifetimes:
     """The lifetimes of all objects that units bind."""
     users: dict[int, list[int]] = {}
-    freed: dict[int, int] = {}
     for place, unit in enumerate(units):
         for obj in unit.uses:
             users.setdefault(obj, []).append(place)
-        if unit.kind is UnitKind.FREE:
-            freed[unit.storage] = place
-    next_run = _next_runs(units)
-    free = {
-        obj: max((freed.get(storage, NEVER) for storage in owned(trace, obj)), default=NONE)
+    inline = {
+        obj: users[obj][0]
         for unit in units
         for obj in unit.binds
+        if len(users.get(obj, ())) == 1 and _inlines(unit, units[users[obj][0]], trace)
     }
-    inline: dict[int, int] = {}
-    for unit in units:
-        for obj in unit.binds:
-            places = users.get(obj, ())
-            if len(places) == 1 and _inlines(unit, units[places[0]], trace):
-                user = places[0]
-                returned = units[user].kind is UnitKind.RETURN
-                if returned or not unit.runs or free[obj] < next_run[user]:
-                    inline[obj] = user
     last_use = {obj: places[-1] for obj, places in users.items()}
-    for place in range(len(units) - 1, NONE, -1):
-        for obj in units[place].binds:
+    for unit in reversed(units):
+        for obj in unit.binds:
             if obj in inline:  # what it is made from must be there where it is written
-                for source in units[place].uses:
+                for source in unit.uses:
                     last_use[source] = max(last_use[source], last_use[obj])
-    return Lifetimes(last_use, free, inline, next_run)
+    return Lifetimes(last_use, inline, max((place for place, unit in enumerate(units) if unit.runs), default=NONE))
 
 
 def _inlines(unit: Unit, user: Unit, trace: Trace) -> bool:
@@ -83,13 +62,3 @@ def _inlines(unit: Unit, user: Unit, trace: Trace) -> bool:
 
 
 _STATEMENTS = frozenset({UnitKind.OP, UnitKind.CALL, UnitKind.RETURN})
-
-
-def _next_runs(units: Iterable[Unit]) -> tuple[int, ...]:
-    found: list[int] = []
-    following = NEVER
-    for place, unit in reversed(list(enumerate(units))):
-        found.append(following)
-        if unit.runs:
-            following = place
-    return tuple(reversed(found))

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from streamsched.codegen.lifetimes import Lifetimes, lifetimes
-from streamsched.codegen.objects import objects, owned
+from streamsched.codegen.objects import objects
 from streamsched.codegen.units import Unit
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
@@ -27,17 +27,13 @@ _RESERVED = RESERVED | frozenset(dir(builtins))
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names in one forward: of objects, of streams (but `default`) and of events.
-
-    `relied` are objects that hold memory for others whose names were bound again.
-    """
+    """The names in one forward: of objects, of streams (but `default`) and of events."""
 
     objects: tuple[int, ...]  # by value
     values: dict[int, str]  # by object
     streams: tuple[str, ...]
     events: tuple[str, ...]
     lifetimes: Lifetimes
-    relied: frozenset[int]
 
     def __call__(self, value: int) -> str:
         """The name of a value that an op makes."""
@@ -54,7 +50,7 @@ def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Nam
     scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events)))
     for place, unit in enumerate(units):
         scribe.bind(place, unit)
-    return Names(objects(trace), scribe.names, ("", *streams), events, lives, frozenset(scribe.relied))
+    return Names(objects(trace), scribe.names, ("", *streams), events, lives)
 
 
 def identifier(text: str) -> str:
@@ -95,8 +91,6 @@ class _Scribe:
     reserved: frozenset[str]  # names that nothing may take
     names: dict[int, str] = field(default_factory=dict)
     bound: dict[str, int] = field(default_factory=dict)
-    holders: dict[int, set[str]] = field(default_factory=dict)  # by storage
-    relied: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.needed = _parameter_uses(self.trace, self.units)
@@ -106,58 +100,29 @@ class _Scribe:
         chosen: dict[str, int] = {}
         for obj in unit.binds:
             if obj in self.lives.last_use:
-                name = self._choose(obj, place, unit.binds, chosen)
+                name = self._choose(obj, place, chosen)
                 chosen[name] = obj
                 self.names[obj] = name
-        for name, obj in chosen.items():
-            self._hold(name, obj)
+        self.bound.update(chosen)
 
-    def _hold(self, name: str, obj: int) -> None:
-        if obj in self.lives.inline:  # it may never be bound
-            return
-        if (old := self.bound.get(name)) is not None:
-            for storage in owned(self.trace, old):
-                self.holders[storage].discard(name)
-        self.bound[name] = obj
-        for storage in owned(self.trace, obj):
-            self.holders.setdefault(storage, set()).add(name)
-
-    def _choose(self, obj: int, place: int, binds: tuple[int, ...], chosen: dict[str, int]) -> str:
+    def _choose(self, obj: int, place: int, chosen: dict[str, int]) -> str:
         value = self.trace.values[obj]
         base = identifier(value.local or value.inner or value.name)
         number = 0
         name = base
-        while name in chosen or not self._free(name, bool(value.local) and not number, place, binds):
+        while name in chosen or not self._free(name, bool(value.local) and not number, place):
             number += 1
             name = f"{base}_{number}"
         return name
 
-    def _free(self, name: str, local: bool, place: int, binds: tuple[int, ...]) -> bool:
+    def _free(self, name: str, local: bool, place: int) -> bool:
         """Whether `name` can be bound at `place`; `local` tells that the source calls the object so."""
         if name in self.needed and local:
-            return self.needed[name] <= place and self._droppable(name, place, binds)
-        if name in self.reserved or (name in self.source and not local):
-            return False
-        return self._droppable(name, place, binds)
-
-    def _droppable(self, name: str, place: int, binds: tuple[int, ...]) -> bool:
-        """Whether the object that has `name` is needed no more, and no memory dies with it too early."""
-        old = self.bound.get(name)
-        if old is None:
-            return True
-        if self.lives.last_use[old] > place:
-            return False
-        if self.lives.free_after(old, place):
-            return True
-        relied: set[int] = set()
-        for storage in owned(self.trace, old):
-            holders = {self.bound[other] for other in self.holders[storage] if other != name}
-            holders.update(obj for obj in binds if storage in owned(self.trace, obj))
-            if not holders:
+            if self.needed[name] > place:
                 return False
-            relied |= holders
-        self.relied |= relied
-        return True
+        elif name in self.reserved or (name in self.source and not local):
+            return False
+        return name not in self.bound or self.lives.last_use[self.bound[name]] <= place
 
 
 def _parameter_uses(trace: Trace, units: tuple[Unit, ...]) -> dict[str, int]:

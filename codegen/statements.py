@@ -62,9 +62,10 @@ class _Writer:
         if unit.kind not in (UnitKind.OP, UnitKind.CALL, UnitKind.RETURN):
             return
         for offered in self._offers(place, unit):
-            right = self._right(unit, partial(self._operand, offered))
+            written: list[int] = []
+            right = self._right(unit, partial(self._operand, offered, written))
             text = self._statement(unit, right)
-            if not offered or (len(text) <= _ROOM and self._in_order(offered, right)):
+            if not offered or (len(text) <= _ROOM and len(written) == len(offered) and self._in_order(offered, right)):
                 break
         self.texts[place] = text
         for obj in offered:
@@ -112,9 +113,13 @@ class _Writer:
         made = self.trace.values[self.names.objects[value]]
         return made.expression or self.names(value)
 
-    def _operand(self, inside: frozenset[int], value: int) -> str:
+    def _operand(self, inside: frozenset[int], written: list[int], value: int) -> str:
+        """The text of an operand, which is noted in `written` if it is one of those to write inside."""
         obj = self.names.objects[value]
-        return self.waiting[obj] if obj in inside else self.name(value)
+        if obj not in inside:
+            return self.name(value)
+        written.append(obj)
+        return self.waiting[obj]
 
     def _statement(self, unit: Unit, right: str) -> str:
         if unit.kind is UnitKind.RETURN:

@@ -239,11 +239,7 @@ value "s" on side
     assert [re.sub(r"\(.*", "", call) for call in tail] == ["self.tail[0]", "self.tail[1]", "self.tail[2]"]
 
 
-@pytest.mark.parametrize("memory", ["auto", "record_stream"])
-def test_what_is_hidden_inside_has_no_foreign_use(planned: Planned, memory: str) -> None:
-    """A module that keeps a tensor on itself, read by another stream, cannot be one call."""
-    program = planned(
-        """
+KEEPS = """
 class Keeps(nn.Module):
     def forward(self, x):
         self.kept = x * 2
@@ -256,16 +252,86 @@ class Model(nn.Module):
 
     def forward(self, x):
         y = self.keeps(x)
-        side = torch.relu(self.keeps.kept)
-        return y + side
+        other = torch.relu(self.keeps.kept)
+        return y + other
+"""
+
+
+@pytest.mark.parametrize("placed", ["", 'stream s\nvalue "other" on s\n'])
+def test_a_module_that_hands_out_a_tensor_by_another_way_is_unfolded(planned: Planned, placed: str) -> None:
+    lines = body(planned(KEEPS, f"input x: f32[4]\nsync auto\n{placed}"))
+    assert not any("self.keeps" in line for line in lines), lines
+
+
+def test_a_module_that_takes_in_a_tensor_by_another_way_is_unfolded(planned: Planned) -> None:
+    program = planned(
+        """
+class Reads(nn.Module):
+    def forward(self, x):
+        return x * self.given
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.reads = Reads()
+
+    def forward(self, x):
+        self.reads.given = x + 1
+        return torch.relu(self.reads(x))
 """,
-        f"""
+        "input x: f32[4]\n",
+    )
+    assert not any("self.reads" in line for line in body(program))
+
+
+def test_arguments_that_cannot_be_printed_unfold_the_call(planned: Planned) -> None:
+    program = planned(
+        """
+class Options:
+    scale = 2.0
+
+class Scale(nn.Module):
+    def forward(self, x, options):
+        return x * options.scale
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = Scale()
+
+    def forward(self, x):
+        y = self.scale(x, Options())
+        return torch.relu(y)
+""",
+        "input x: f32[4]\n",
+    )
+    assert body(program)[0] in ("y = x * 2.0", "mul = x * 2.0")
+
+
+def test_a_call_is_not_printed_before_what_it_is_given(planned: Planned) -> None:
+    """The module never uses `late`, which is issued after it."""
+    program = planned(
+        """
+class First(nn.Module):
+    def forward(self, x, unused):
+        return x * 2
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = First()
+
+    def forward(self, x):
+        late = torch.relu(x)
+        y = self.first(x, late)
+        return y + late
+""",
+        """
 input x: f32[4]
 sync auto
-memory {memory}
-stream s
-value "side" on s
+value "y" before value "late"
 """,
     )
     lines = body(program)
-    assert not any("self.keeps" in line for line in lines), lines
+    assert not any("self.first" in line for line in lines)
+    assert lines.index("late = F.relu(x)") == 1, lines

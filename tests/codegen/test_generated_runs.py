@@ -17,7 +17,7 @@ from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace.model import Trace
 
-STREAMS = ("default", "s1", "s2")
+STREAMS = ("s1", "s2")
 
 
 def random_trace(choose: random.Random, unnamed: bool) -> Trace:
@@ -57,9 +57,11 @@ def random_program(seed: int, unnamed: bool = False) -> Program:
     choose = random.Random(seed)
     trace = random_trace(choose, unnamed)
     kernels = [op.name for op in trace.ops if op.kind.value != "view"]
-    streams = {name: choose.choice(STREAMS) for name in kernels}
-    lines = [f'node "{name}" on {stream}' for name, stream in streams.items() if stream != "default"]
-    used = sorted({stream for stream in streams.values() if stream != "default"})
+    spread = choose.choice((0.0, 0.3, 0.7))
+    streams = {name: choose.choice(STREAMS) for name in kernels if choose.random() < spread}
+    used = sorted(set(streams.values()))
+    nodes = {stream: [f'node "{name}"' for name in streams if streams[name] == stream] for stream in used}
+    lines = [f"{' | '.join(nodes[stream])} on {stream}" for stream in used]
     declared = [f"stream {', '.join(used)}"] if used else []
     memory = choose.choice(("auto", "auto", "record_stream", "join"))
     return program_of("\n".join([*declared, "sync auto", f"memory {memory}", *lines, ""]), trace, "npu")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from modelled import Planned
@@ -141,6 +142,27 @@ def test_an_in_place_result_keeps_the_name_of_its_object() -> None:
     builder.kernel("y", "other", "w")
     lines = body(program_of("", builder.build("y")))
     assert lines == ["a = torch.mm(x, w)", "torch.mm(a, w)", "y = torch.mm(a, w)", "return (y,)"]
+
+
+def test_unnamed_operands_are_written_where_they_are_used_in_the_order_of_issue() -> None:
+    builder = TraceBuilder()
+    builder.input("x", "w")
+    builder.kernel("a", "x", "w")
+    builder.kernel("b", "w", "x")
+    builder.kernel("y", "a", "b")
+    builder.kernel("c", "x", "y")
+    builder.kernel("d", "w", "y")
+    builder.kernel("z", "d", "c")
+    trace = builder.build("z")
+    values = tuple(replace(v, local=v.local if v.local in ("y", "z") else "") for v in trace.values)
+    ops = tuple(replace(op, statement=index // 3) for index, op in enumerate(trace.ops))
+    assert body(program_of("", replace(trace, values=values, ops=ops))) == [
+        "y = torch.mm(torch.mm(x, w), torch.mm(w, x))",
+        "c = torch.mm(x, y)",
+        "d = torch.mm(w, y)",
+        "z = torch.mm(d, c)",
+        "return (z,)",
+    ]
 
 
 def test_the_signature_is_the_originals(planned: Planned) -> None:
