@@ -9,6 +9,12 @@ const Value* Call::find(const std::string& name) const {
     return nullptr;
 }
 
+const Value& Call::value(const std::string& name) const {
+    const Value* value = find(name);
+    if (value == nullptr) throw UnsupportedCall(op_ + ": has no operand '" + name + "'");
+    return *value;
+}
+
 bool Call::has(const std::string& name) const {
     const Value* value = find(name);
     return value != nullptr && !std::holds_alternative<std::monostate>(*value);

@@ -40,6 +40,9 @@ public:
     double real(const std::string& name) const { return get<double>(name); }
     const std::string& text(const std::string& name) const { return get<std::string>(name); }
 
+    // Throws UnsupportedCall when the operator has no such operand.
+    const Value& value(const std::string& name) const;
+
     // Whether the operator has the operand and the caller gave it.
     bool has(const std::string& name) const;
     const Tensor* optional_tensor(const std::string& name) const { return has(name) ? &tensor(name) : nullptr; }

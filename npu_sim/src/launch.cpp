@@ -67,7 +67,7 @@ std::vector<Access> accesses_of(const Call& call) {
 void run(const Call& call) {
     Runtime& device = runtime();
     try {
-        find_kernel(call.op())(call);
+        (*find_kernel(call.op()))(call);
     } catch (const std::exception& problem) {
         device.fail(ACL_ERROR_RT_AICORE_EXCEPTION, problem.what());
     }

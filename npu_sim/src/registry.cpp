@@ -9,16 +9,19 @@ namespace {
 class Table : public Registry {
 public:
     Table() {
-        register_binary(*this);
-        register_copy(*this);
-        register_fill(*this);
+        for (const auto family : {register_unary, register_binary, register_ternary, register_fill, register_copy,
+                                  register_matmul, register_reduce, register_norm, register_index, register_sort,
+                                  register_convolution, register_pool, register_attention, register_quant, register_moe,
+                                  register_random}) {
+            family(*this);
+        }
     }
 
-    void add(const std::string& op, Kernel kernel) override { kernels_["aclnn" + op] = kernel; }
+    void add(const std::string& op, Kernel kernel) override { kernels_["aclnn" + op] = std::move(kernel); }
 
-    Kernel find(const std::string& op) const {
+    const Kernel* find(const std::string& op) const {
         const auto found = kernels_.find(op);
-        return found == kernels_.end() ? nullptr : found->second;
+        return found == kernels_.end() ? nullptr : &found->second;
     }
 
 private:
@@ -27,7 +30,7 @@ private:
 
 }  // namespace
 
-Kernel find_kernel(const std::string& op) {
+const Kernel* find_kernel(const std::string& op) {
     static const auto* const table = new Table;
     return table->find(op);
 }
