@@ -19,6 +19,8 @@ from streamsched.codegen.units import Unit, UnitKind, common_prefix
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 
+_MAY_DIFFER = "asks whether it is being compiled: an eager run may issue other ops than were traced"
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -65,7 +67,8 @@ def layout(
     program: Program, trace: Trace, units: tuple[Unit, ...], statements: Statements, names: Names, target: Target
 ) -> tuple[Node, ...]:
     """Lay out the statements in blocks. The last unit is the return, which stands outside all."""
-    setter = _Setter(program, trace, names, target)
+    asking = tuple(call.begin for call in trace.calls[1:] if call.branches_on_compiling)
+    setter = _Setter(program, trace, names, target, asking)
     late: dict[int, list[Unit]] = {}
     for place, statement in statements.postponed.items():
         late.setdefault(statement, []).append(units[place])
@@ -108,6 +111,7 @@ class _Setter:
     trace: Trace
     names: Names
     target: Target
+    asking: tuple[int, ...]  # the first ops of the calls that ask whether they are being compiled
 
     def printed(self, unit: Unit, text: str) -> list[_Entry]:
         """The line of one unit, if it has one."""
@@ -116,9 +120,17 @@ class _Setter:
         if unit.kind in (UnitKind.RECORD, UnitKind.WAIT):
             waits = unit.kind is UnitKind.WAIT
             return [_Entry(self._sync(unit, waits), unit.stream, ahead=waits)]
-        if text:
-            return [_Entry(Line(text), unit.stream, unit.origin.contexts, self._label(unit), op=True)]
-        return []
+        if not text:
+            return []
+        entry = _Entry(Line(text), unit.stream, unit.origin.contexts, self._label(unit), op=True)
+        if unit.call != NONE and self._may_differ(unit.call):
+            return [replace(entry, node=Comment(_MAY_DIFFER), op=False), entry]
+        return [entry]
+
+    def _may_differ(self, call: int) -> bool:
+        """Whether the user's Python under a call asks if it is being compiled."""
+        outer = self.trace.calls[call]
+        return any(outer.begin <= begin < outer.end for begin in self.asking)
 
     def segment(self, stream: int, entries: list[_Entry], first: bool) -> list[Node]:
         """The nodes of consecutive lines on one stream."""

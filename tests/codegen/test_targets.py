@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from modelled import Planned
 from plans import program_of
 from recorder import Recorder
 from traces import TraceBuilder
@@ -107,3 +108,26 @@ def test_outputs_of_side_streams_are_kept_for_the_caller() -> None:
     """Eagerly, `default` is the caller's current stream, and is asked for outside any block."""
     text = generate(branching(SCHEDULES[0], "cuda"), "cuda")
     assert "\n    b.record_stream(torch.cuda.current_stream())\n" in text
+
+
+def test_a_call_that_asks_whether_it_is_compiled_is_pointed_out(planned: Planned) -> None:
+    program = planned(
+        """
+class Asks(nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.compiler.is_compiling() else x + x
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.asks = Asks()
+
+    def forward(self, x):
+        y = self.asks(x)
+        return torch.relu(y)
+""",
+        "input x: f32[4]\n",
+    )
+    lines = generate(program, "cpu").splitlines()
+    call = lines.index("    y = self.asks(x)")
+    assert lines[call - 1].startswith("    # asks whether it is being compiled")
