@@ -13,6 +13,7 @@ from streamsched.dsl.trace import model
 from streamsched.dsl.trace.model import Argument, Instance, Literal, Opaque, Ref, Sequence
 
 _DEPTH = 12
+_MAPPINGS = ("builtins", "collections", "torch.fx.immutable_collections")
 
 
 def describe(value: object, tensor: Callable[[object], Argument | None], depth: int = 0) -> Argument:
@@ -55,24 +56,32 @@ def _is_plain(value: object) -> bool:
 def _container(value: object, item: Callable[[Any], Argument]) -> Argument | None:
     if isinstance(value, slice):
         return Sequence("slice", (item(value.start), item(value.stop), item(value.step)))
-    if type(value) is torch.Size:
+    if isinstance(value, tuple) and _is_tuple(type(value)):
         return Sequence("tuple", tuple(map(item, value)))
-    if type(value) is tuple or (isinstance(value, list) and _is_list(value)):
-        return Sequence("tuple" if type(value) is tuple else "list", tuple(map(item, value)))
+    if isinstance(value, list) and _is_list(value):
+        return Sequence("list", tuple(map(item, value)))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return Instance(class_name(type(value)), tuple(value._fields), tuple(map(item, value)))
+        return _instance(type(value), {name: item(part) for name, part in zip(value._fields, value, strict=True)})
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = tuple(f.name for f in dataclasses.fields(value) if getattr(value, f.name, None) is not None)
-        return Instance(class_name(type(value)), fields, tuple(item(getattr(value, name)) for name in fields))
-    if isinstance(value, Mapping) and type(value).__module__ in (
-        "builtins",
-        "collections",
-        "torch.fx.immutable_collections",
-    ):
+        parts = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+        return _instance(type(value), {name: item(part) for name, part in parts.items() if part is not None})
+    if isinstance(value, Mapping) and type(value).__module__ in _MAPPINGS:
         keys = [literal(key) for key in value]
         if all(key is not None for key in keys):
             return model.Mapping(tuple(map(str, keys)), tuple(map(item, value.values())))
     return None
+
+
+def _instance(cls: type, parts: dict[str, Argument]) -> Argument | None:
+    """An object by its parts; None for one that holds no tensor, as a configuration does."""
+    if not any(True for part in parts.values() for _ in model.refs(part)):
+        return None
+    return Instance(class_name(cls), tuple(parts), tuple(parts.values()))
+
+
+def _is_tuple(cls: type) -> bool:
+    """Whether a class of tuples is as good as `tuple`; the results of `x.max(0)` are."""
+    return cls in (tuple, torch.Size) or hasattr(cls, "n_sequence_fields")
 
 
 def _is_list(value: list[Any]) -> bool:

@@ -20,11 +20,15 @@ def has_values(tensor: torch.Tensor) -> bool:
 
 
 def expression(tensor: torch.Tensor) -> str | None:
-    """`torch.tensor(...)` for a constant; None where its values are not known or too many."""
+    """`torch.tensor(...)` for a constant; None where its values are not known or too many.
+
+    Only an empty one names a device, `'meta'` for the device that the model runs on.
+    """
+    if tensor.numel() == 0:
+        device = "" if tensor.device.type == "cpu" else f", device={str(tensor.device)!r}"
+        return f"torch.empty({tuple(tensor.shape)}, dtype={tensor.dtype}{device})"
     if not has_values(tensor) or tensor.numel() > _LARGEST:
         return None
-    if tensor.numel() == 0:
-        return f"torch.empty({tuple(tensor.shape)}, dtype={tensor.dtype})"
     dtype = "" if tensor.dtype in _INFERRED else f", dtype={tensor.dtype}"
     return f"torch.tensor({_spell(tensor.tolist())}{dtype})"
 

@@ -58,7 +58,7 @@ def shown_path(filename: str, base: str, sources: Sources) -> str:
 
 def path_of(key: str, base: str, sources: Sources) -> str:
     """The path of a file that a trace calls `key`, as the user would type it."""
-    return key if sources.is_installed(key) else os.path.normpath(os.path.join(base, key))
+    return sources.file(key) if sources.is_installed(key) else os.path.normpath(os.path.join(base, key))
 
 
 def where(error: BaseException, base: str, sources: Sources, internals: Internals) -> tuple[Related, ...]:

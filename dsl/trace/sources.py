@@ -40,13 +40,19 @@ class Sources:
         self._sites = site_folders()
         self._keys: dict[str, str] = {}
         self._described: dict[str, Source] = {}
+        self._files: dict[str, str] = {}
 
     def key(self, filename: str) -> str:
         """The name of a file in the trace."""
         key = self._keys.get(filename)
         if key is None:
             key = self._keys[filename] = self._add(filename)
+            self._files[key] = filename
         return key
+
+    def file(self, key: str) -> str:
+        """The path on this machine of a file that was named."""
+        return self._files[key]
 
     def is_own(self, filename: str) -> bool:
         """Whether a file lies in the schedule's folder, and is not an installed package there."""

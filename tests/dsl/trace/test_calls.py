@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Instance, Literal, Mapping, Opaque, Ref, Sequence, Trace
 
 
@@ -182,3 +183,48 @@ def test_module_under_two_names_has_one_path(traced: Callable[..., Trace]) -> No
         x=(4, 4),
     )
     assert [call.label for call in trace.calls] == ["", "a", "a@1"]
+
+
+CACHE = """
+class Cache:
+    def __init__(self, keys):
+        self.keys = keys
+
+torch.utils._pytree.register_pytree_node(
+    Cache,
+    lambda c: ([c.keys], None),
+    lambda children, _: Cache(*children),
+    flatten_with_keys_fn=lambda c: ([(torch.utils._pytree.GetAttrKey("keys"), c.keys)], None),
+)
+
+class Attend(nn.Module):
+    def forward(self, x, cache):
+        UPDATE
+        return x + cache.keys
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attend = Attend()
+
+    def forward(self, x, cache):
+        return self.attend(x, cache), cache
+
+def inputs():
+    return torch.empty(4), Cache(torch.empty(4))
+"""
+
+
+def test_cache_is_passed_on_and_returned_by_name(traced: Callable[..., Trace]) -> None:
+    trace = traced(CACHE.replace("UPDATE", "cache.keys.add_(x)"), {"inputs_from": ("model.py", "inputs")})
+    assert [trace.values[v].expression for v in trace.inputs] == ["x", "cache.keys"]
+    assert trace.calls[1].args == (Ref(trace.inputs[0]), Literal("cache"))
+    assert isinstance(trace.result, Sequence)
+    assert trace.result.items[1] == Literal("cache")
+
+
+def test_cache_that_gets_another_tensor_is_refused(attempt: Callable[..., Traced]) -> None:
+    source = CACHE.replace("UPDATE", "cache.keys = cache.keys + x")
+    [diagnostic] = attempt(source, {"inputs_from": ("model.py", "inputs")}).diagnostics
+    assert diagnostic.code == "TRC108"
+    assert "puts another tensor into cache.keys" in diagnostic.message
