@@ -122,7 +122,8 @@ class _Issue:
         """Whether the steps behind an edge are issued where they are without it.
 
         They are if, since the last of what they must follow else, only ops were issued that come before them in
-        program order. (`before` statements, which a program does not know, can only make the answer too careful.)
+        program order. What a program does not know, `before` statements and ops that name a value without reading it,
+        can only make the answer too careful.
         """
         return all(self._stays(index, number, kept) for index in self.program.required[number].after)
 

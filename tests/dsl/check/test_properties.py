@@ -30,6 +30,7 @@ thorough = settings(
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+brief = settings(thorough, max_examples=100)
 
 SYNC = st.sampled_from(("auto", "explicit"))
 TARGET = st.sampled_from(("npugraph_ex", "npu"))
@@ -77,7 +78,7 @@ def errors(program: Program) -> list[Diagnostic]:
     return [d for d in check(program) if d.severity is Severity.ERROR]
 
 
-@thorough
+@brief
 @given(cases())
 def test_issue_order_is_the_stable_topological_order(case: Case) -> None:
     graph = nx.DiGraph(data_order(case.trace) + name_order(case.trace))
@@ -157,7 +158,7 @@ def test_races_agree_with_the_sanitizer_of_torch(program: Program) -> None:
     assert {storage for *_, storage in theirs} == {storage for *_, storage in ours}
 
 
-@thorough
+@brief
 @given(thinned())
 def test_a_race_across_calls_comes_from_a_missing_fork_or_join(program: Program) -> None:
     """That is why missing-edge looks at one call only."""
@@ -168,7 +169,7 @@ def test_a_race_across_calls_comes_from_a_missing_fork_or_join(program: Program)
         assert {"CAP101", "CAP102"} & {d.code for d in check(program)}
 
 
-@thorough
+@brief
 @given(thinned())
 def test_lifetimes_are_those_of_two_calls(program: Program) -> None:
     """missing-record-stream looks at the second call without unrolling; here the unrolled program is looked at."""
@@ -223,7 +224,7 @@ def test_fixes_of_missing_edges_mend_them(case: Case) -> None:
     assert not errors(program)
 
 
-@thorough
+@brief
 @given(cases(befores=False))
 def test_redundant_edges_can_be_taken_out_and_no_others(case: Case) -> None:
     def planned(text: str) -> tuple[list[int], set[tuple[object, object]], set[int]]:
@@ -238,6 +239,8 @@ def test_redundant_edges_can_be_taken_out_and_no_others(case: Case) -> None:
     lean = apply_edits(HEAD + case.text(), edits)
     ops, before, idle = planned(lean.removeprefix(HEAD))
     assert (ops, before) == planned(case.text())[:2]
+    if set(name_order(case.trace)) - set(data_order(case.trace)):
+        return  # a program does not know that an op must be issued behind what it only names
     for number, line in enumerate(lean.splitlines(), start=1):
         if " -> " in line and number not in idle:
             less = lean.replace(f"{line}\n", "\n", 1).removeprefix(HEAD)
