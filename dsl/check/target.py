@@ -87,7 +87,7 @@ def event_recorded_after_input_mutation(facts: Facts) -> Iterator[Diagnostic]:
     if records:
         storage = program.storages[number]
         event = program.events[program.steps[records[0]].event]
-        more = f", and {len(records) - 1} more events are recorded there" if len(records) > 1 else ""
+        more = f"; {len(records) - 1} more follow" if len(records) > 1 else ""
         yield event_recorded_after_input_mutation.diagnostic(
             placement(program, first),
             f"`{event}` is recorded on {stream(program, DEFAULT)} after {name(program, first)} has written the "

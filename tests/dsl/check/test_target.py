@@ -73,8 +73,7 @@ def test_event_recorded_after_an_input_was_mutated(findings):
     assert found.message == "`start` is recorded on `default` after `update` has written the graph input `x` there"
     assert [(r.span.line, r.message) for r in found.related] == [(2, "`x` is written here"), (3, "the record")]
     assert found.notes == (
-        "torch.compile refuses an event on a stream where an input was written before, "
-        "and 1 more events are recorded there",
+        "torch.compile refuses an event on a stream where an input was written before; 1 more follow",
     )
 
 
