@@ -1,10 +1,13 @@
 #include "arguments.h"
 
 #include <cstring>
+#include <map>
 
 namespace npusim {
 
 namespace {
+
+constexpr int kMostArguments = 64;
 
 template <typename Array>
 std::vector<Tensor> copy_tensors(const Array& items) {
@@ -108,8 +111,24 @@ std::vector<Value> Arguments::decode(const std::string& op, const Signature& sig
     return values;
 }
 
+std::string Arguments::describe() {
+    static const std::map<HandleKind, const char*> names = {
+        {HandleKind::tensor, "tensor"}, {HandleKind::scalar, "scalar"}, {HandleKind::tensors, "list"}, {HandleKind::scalars, "scalars"},
+        {HandleKind::ints, "ints"},     {HandleKind::floats, "floats"}, {HandleKind::bools, "bools"},
+    };
+    std::string out;
+    uint64_t previous = next_general();
+    for (int i = 0; i < kMostArguments; ++i) {
+        const uint64_t word = next_general();
+        if (is_result_pointer(previous, stack_) && is_result_pointer(word, stack_)) return out;
+        const auto name = names.find(kind_of(reinterpret_cast<const void*>(previous)));
+        out += (out.empty() ? "" : " ") + (name != names.end() ? std::string(name->second) : std::to_string(static_cast<int64_t>(previous)));
+        previous = word;
+    }
+    return out;
+}
+
 std::vector<Value> Arguments::recognise(CallEnd& end) {
-    constexpr int kMostArguments = 64;
     std::vector<Value> values;
     uint64_t previous = 0;
     for (int i = 0; i < kMostArguments; ++i) {

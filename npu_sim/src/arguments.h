@@ -32,6 +32,10 @@ public:
     // Without a signature: the operands that are live handles, and where the result goes.
     std::vector<Value> recognise(CallEnd& end);
 
+    // What the integer registers and the stack hold, for people who add an entry to the table: "tensor ints 3 tensor".
+    // Doubles and floats are passed in registers of their own, so their places among the others do not show.
+    std::string describe();
+
 private:
     uint64_t next_general();
     double next_double();

@@ -153,8 +153,9 @@ void rotary_pair(const Call& call) {
 }  // namespace
 
 void register_attention(Registry& registry) {
-    for (const char* name : {"FlashAttentionScore", "FlashAttentionScoreV2", "FlashAttentionScoreV3"}) registry.add(name, flash_attention);
+    for (const char* name : {"FlashAttentionScore", "FlashAttentionScoreV2"}) registry.add(name, flash_attention);
     registry.add("RotaryPositionEmbedding", rotary);
+    registry.add("RotaryPositionEmbeddingV2", rotary);
     registry.add("ApplyRotaryPosEmb", rotary_pair);
     registry.add("ApplyRotaryPosEmbV2", rotary_pair);
 }

@@ -295,6 +295,22 @@ void take(const Call& call) {
     store(call.output(), out);
 }
 
+// self[index[n]] = updates[n]: the last dimension of the index holds the leading coordinates.
+void scatter_nd(const Call& call) {
+    const Tensor& self = call.tensor("self");
+    const Tensor& index = call.tensor("index");
+    auto x = load<double>(self);
+    const auto at = load<int64_t>(index);
+    const auto updates = load<double>(call.tensor("updates"));
+    const int64_t depth = index.shape.back(), slices = depth == 0 ? 1 : at.size() / depth, width = updates.size() / slices;
+    for (int64_t n = 0; n < slices; ++n) {
+        int64_t position = 0;
+        for (int64_t d = 0; d < depth; ++d) position = position * self.shape[d] + checked(at[n * depth + d], self.shape[d], call);
+        for (int64_t i = 0; i < width; ++i) x[position * width + i] = updates[n * width + i];
+    }
+    store(self, x);
+}
+
 // The outputs of these two have room for the worst case; the handle's shape tells the wheel how much is used.
 void shrink(const Tensor& out, Shape shape) {
     if (kind_of(out.handle) != HandleKind::tensor) return;
@@ -368,6 +384,7 @@ void register_index(Registry& registry) {
         registry.add(prefix + "IndexFillTensor", index_fill);
         registry.add(prefix + "IndexFill", index_fill);
     }
+    registry.add("ScatterNdUpdate", scatter_nd);
     registry.add("ScatterAdd", scatter_add);
     registry.add("IndexAdd", index_add);
     registry.add("IndexAddV2", index_add);

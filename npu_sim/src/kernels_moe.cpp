@@ -1,6 +1,7 @@
 // Routing of a mixture of experts on one device.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "array.h"
@@ -9,6 +10,30 @@
 namespace npusim {
 
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Positions from the greatest value to the least; equal ones keep their order.
+std::vector<int64_t> descending(const std::vector<double>& values) {
+    std::vector<int64_t> order(values.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return values[a] > values[b]; });
+    return order;
+}
+
+// The `kept` groups of experts with the greatest maximum (mode 0) or sum of the two greatest (mode 1).
+std::vector<int64_t> best_groups(const std::vector<double>& ranked, int64_t groups, int64_t kept, int64_t mode) {
+    const int64_t width = static_cast<int64_t>(ranked.size()) / groups;
+    std::vector<double> totals;
+    for (int64_t g = 0; g < groups; ++g) {
+        std::vector<double> group(ranked.begin() + g * width, ranked.begin() + (g + 1) * width);
+        const auto order = descending(group);
+        totals.push_back(group[order[0]] + (mode == 1 && width > 1 ? group[order[1]] : 0));
+    }
+    auto order = descending(totals);
+    order.resize(kept);
+    return order;
+}
 
 // Softmax over the experts, then the k greatest.
 void gating_softmax(const Call& call) {
@@ -21,9 +46,7 @@ void gating_softmax(const Call& call) {
         const double high = *std::max_element(line, line + experts);
         double total = 0;
         for (int64_t e = 0; e < experts; ++e) total += line[e] = std::exp(line[e] - high);
-        std::vector<int64_t> order(experts);
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [line](int64_t a, int64_t b) { return line[a] > line[b]; });
+        const auto order = descending({line, line + experts});
         for (int64_t i = 0; i < k; ++i) {
             weights.push_back(line[order[i]] / total);
             chosen.push_back(order[i]);
@@ -33,6 +56,41 @@ void gating_softmax(const Call& call) {
     store(call.tensor("out"), weights);
     store(call.tensor("experts"), chosen);
     store(call.tensor("rows"), rows);
+}
+
+// Sigmoid or softmax scores, the k greatest with the bias added, of the whole or of the best groups; as DeepSeek V3 routes.
+void gating(const Call& call) {
+    auto x = load<double>(call.tensor("x"));
+    const int64_t experts = x.shape.back(), k = call.integer("k"), groups = call.integer("groups");
+    const int64_t kept_groups = call.integer("group_k"), width = experts / groups;
+    const bool sigmoid = call.integer("norm") == 1;
+    const auto bias = call.has("bias") ? load<double>(call.tensor("bias")).values : std::vector<double>(experts, 0);
+    std::vector<double> weights, all;
+    std::vector<int64_t> chosen;
+    for (int64_t row = 0; row < x.size(); row += experts) {
+        std::vector<double> scores(x.values.begin() + row, x.values.begin() + row + experts);
+        const double high = *std::max_element(scores.begin(), scores.end());
+        double total = 0;
+        for (double& score : scores) total += score = sigmoid ? 1 / (1 + std::exp(-score)) : std::exp(score - high);
+        for (double& score : scores) score = sigmoid ? score : score / total;
+        std::vector<double> ranked(experts);
+        for (int64_t e = 0; e < experts; ++e) ranked[e] = scores[e] + bias[e];
+        const auto first = best_groups(ranked, groups, kept_groups, call.integer("group_mode"));
+        for (int64_t e = 0; e < experts; ++e) {
+            if (std::find(first.begin(), first.end(), e / width) == first.end()) ranked[e] = -kInfinity;
+        }
+        const auto order = descending(ranked);
+        double sum = call.real("eps");
+        for (int64_t i = 0; i < k; ++i) sum += scores[order[i]];
+        for (int64_t i = 0; i < k; ++i) {
+            weights.push_back(scores[order[i]] / (sigmoid ? sum : 1) * call.real("factor"));
+            chosen.push_back(order[i]);
+        }
+        all.insert(all.end(), scores.begin(), scores.end());
+    }
+    store(call.tensor("out"), weights);
+    store(call.tensor("experts"), chosen);
+    if (call.integer("keep_all") != 0) store(call.tensor("all"), all);
 }
 
 // Copies each token once for each of its experts, sorted by expert.
@@ -75,6 +133,7 @@ void unpermute(const Call& call) {
 
 void register_moe(Registry& registry) {
     registry.add("MoeGatingTopKSoftmax", gating_softmax);
+    registry.add("MoeGatingTopK", gating);
     registry.add("MoeTokenPermute", permute);
     registry.add("MoeTokenUnpermute", unpermute);
 }

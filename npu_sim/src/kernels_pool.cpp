@@ -129,6 +129,7 @@ void register_pool(Registry& registry) {
     registry.add("AvgPool2d", avg_pool);
     registry.add("AdaptiveAvgPool2d", adaptive_avg_pool);
     registry.add("UpsampleNearest2d", upsample_nearest);
+    registry.add("UpsampleNearest2dV2", upsample_nearest);
 }
 
 }  // namespace npusim

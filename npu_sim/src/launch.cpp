@@ -39,6 +39,7 @@ std::unique_ptr<Executor> prepare(const std::string& op, Arguments arguments, Ca
             executor->problem = problem.what();
         }
     }
+    executor->problem += "; it was called with: " + Arguments(untouched).describe();
     executor->operands = Arguments(untouched).recognise(end);
     return executor;
 }
