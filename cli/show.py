@@ -26,7 +26,7 @@ def command(schedule: str) -> int:
     if loaded.program is None:
         return console.FINDINGS
 
-    from streamsched.codegen.show import show
+    from streamsched.codegen.pictures.show import show
 
     click.echo(show(loaded.program).rstrip("\n"))
     return console.exit_code(loaded.diagnostics)

@@ -7,13 +7,13 @@ from importlib import metadata, resources
 
 import jinja2
 
-from streamsched.codegen.folding import fold
-from streamsched.codegen.layout import Comment, Line, layout, render
-from streamsched.codegen.names import Names, assign_names
-from streamsched.codegen.pretty import pretty_def
-from streamsched.codegen.statements import write_statements
+from streamsched.codegen.forward.folding import fold
+from streamsched.codegen.forward.layout import Comment, Line, layout, render
+from streamsched.codegen.forward.names import Names, assign_names
+from streamsched.codegen.forward.statements import write_statements
+from streamsched.codegen.forward.units import units
+from streamsched.codegen.pretty.statement import pretty_def
 from streamsched.codegen.targets import TARGETS, Target
-from streamsched.codegen.units import units
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.trace.model import Parameter, ParameterKind
 

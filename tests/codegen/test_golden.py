@@ -19,7 +19,7 @@ import pytest
 from modelled import HEAD, Planned
 
 from streamsched.codegen.emitter import generate, same_generated
-from streamsched.codegen.show import show
+from streamsched.codegen.pictures.show import show
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from streamsched.codegen.pretty import pretty, pretty_def, pretty_with
+from streamsched.codegen.pretty.statement import pretty, pretty_def, pretty_with
 
 WORDS = ("x", "y", "hidden", "scores", "hidden_states", "shared_expert_output", "position_embeddings_of_the_layer")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from plans import program_of
 from traces import TraceBuilder
 
-from streamsched.codegen.show import show
+from streamsched.codegen.pictures.show import show
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import Program, StepKind
 

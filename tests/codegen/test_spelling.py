@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streamsched.codegen.spelling import imports, spell_argument, spell_call, uses
+from streamsched.codegen.spell.spelling import imports, spell_argument, spell_call, uses
 from streamsched.dsl.trace.model import (
     Argument,
     Instance,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streamsched.codegen.spelling import spell_call
+from streamsched.codegen.spell.spelling import spell_call
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.trace.export import trace_model
 from streamsched.dsl.trace.model import Trace

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from streamsched.codegen.spelling import spell_call
+from streamsched.codegen.spell.spelling import spell_call
 from streamsched.dsl.trace.model import (
     Argument,
     Literal,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from streamsched.codegen import schemas, table
-from streamsched.codegen.special import SPECIAL
+from streamsched.codegen.spell import schemas, table
+from streamsched.codegen.spell.special import SPECIAL
 
 SCHEMAS = schemas._FILE
 MODULES = {"fft": "torch.fft", "linalg": "torch.linalg", "special": "torch.special", "sparse": "torch.sparse"}

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from streamsched.codegen.folding import Folding
-from streamsched.codegen.objects import call_refs, objects
-from streamsched.codegen.spelling import uses
+from streamsched.codegen.forward.folding import Folding
+from streamsched.codegen.forward.objects import call_refs, objects
+from streamsched.codegen.spell.spelling import uses
 from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Op, OpKind, Trace, refs
 

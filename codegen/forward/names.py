@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from streamsched.codegen.lifetimes import Lifetimes, lifetimes
-from streamsched.codegen.objects import objects
-from streamsched.codegen.units import Unit
+from streamsched.codegen.forward.lifetimes import Lifetimes, lifetimes
+from streamsched.codegen.forward.objects import objects
+from streamsched.codegen.forward.units import Unit
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 

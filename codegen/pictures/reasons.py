@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsched.codegen.rows import op_label
+from streamsched.codegen.pictures.rows import op_label
 from streamsched.dsl.program.clocks import Clocks, clocks
 from streamsched.dsl.program.steps import DEFAULT, Hazard, Order, OrderKind, Program, Reason, Step, StepKind
 from streamsched.dsl.trace.model import NONE, StorageKind

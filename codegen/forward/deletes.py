@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from streamsched.codegen.names import Names
-from streamsched.codegen.objects import owned
-from streamsched.codegen.units import Unit, UnitKind
+from streamsched.codegen.forward.names import Names
+from streamsched.codegen.forward.objects import owned
+from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.dsl.trace.model import Trace
 
 

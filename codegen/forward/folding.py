@@ -11,8 +11,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from streamsched.codegen.objects import call_refs, objects, op_refs
-from streamsched.codegen.trees import printable, target
+from streamsched.codegen.forward.objects import call_refs, objects, op_refs
+from streamsched.codegen.forward.trees import printable, target
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace.model import NONE, ModuleCall, Trace, refs
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeAlias
 
-from streamsched.codegen.names import Names
-from streamsched.codegen.pretty import WIDTH, pretty, pretty_with
-from streamsched.codegen.statements import Statements
+from streamsched.codegen.forward.names import Names
+from streamsched.codegen.forward.statements import Statements
+from streamsched.codegen.forward.units import Unit, UnitKind, common_prefix
+from streamsched.codegen.pretty.statement import WIDTH, pretty, pretty_with
 from streamsched.codegen.targets import Target
-from streamsched.codegen.units import Unit, UnitKind, common_prefix
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 

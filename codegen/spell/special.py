@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from streamsched.codegen import table
-from streamsched.codegen.arguments import equals, integer
-from streamsched.codegen.call import Call
+from streamsched.codegen.spell import table
+from streamsched.codegen.spell.arguments import equals, integer
+from streamsched.codegen.spell.call import Call
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref, Sequence
 
 _OPEN_END = 2**63 - 1  # how a slice without end is traced

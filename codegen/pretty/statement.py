@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from streamsched.codegen.document import SOFT, SPACE, Broken, Document, flat, group, indent, joined, layout
+from streamsched.codegen.pretty.document import SOFT, SPACE, Broken, Document, flat, group, indent, joined, layout
 
 WIDTH = 88
 

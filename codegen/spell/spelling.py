@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from streamsched.codegen import table
-from streamsched.codegen.arguments import Name, class_imports, spell_argument
-from streamsched.codegen.call import Call, call_of, raw_arguments
-from streamsched.codegen.schemas import bind, find
-from streamsched.codegen.special import SPECIAL
-from streamsched.codegen.table import Function
+from streamsched.codegen.spell import table
+from streamsched.codegen.spell.arguments import Name, class_imports, spell_argument
+from streamsched.codegen.spell.call import Call, call_of, raw_arguments
+from streamsched.codegen.spell.schemas import bind, find
+from streamsched.codegen.spell.special import SPECIAL
+from streamsched.codegen.spell.table import Function
 from streamsched.dsl.trace.model import Argument, Literal, Op, Ref, Trace
 
 __all__ = ["imports", "spell_argument", "spell_call", "uses"]

@@ -10,10 +10,10 @@ import keyword
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from streamsched.codegen import table
-from streamsched.codegen.arguments import Name, device_name, equals, integer, spell_argument
-from streamsched.codegen.schemas import Parameter, Schema, bind, find
-from streamsched.codegen.table import Function
+from streamsched.codegen.spell import table
+from streamsched.codegen.spell.arguments import Name, device_name, equals, integer, spell_argument
+from streamsched.codegen.spell.schemas import Parameter, Schema, bind, find
+from streamsched.codegen.spell.table import Function
 from streamsched.dsl.trace.model import Argument, Literal, Op, Ref, Sequence, StorageKind, Trace
 
 _PLAIN = Function("")

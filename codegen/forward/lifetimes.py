@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsched.codegen.units import Unit, UnitKind
+from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.dsl.trace.model import NONE, Ref, Trace
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streamsched.codegen.reasons import lifetime_reasons, limits, sync_reasons
-from streamsched.codegen.rows import Row, rows
+from streamsched.codegen.pictures.reasons import lifetime_reasons, limits, sync_reasons
+from streamsched.codegen.pictures.rows import Row, rows
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.trace.model import NONE
 

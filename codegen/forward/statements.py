@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from streamsched.codegen.deletes import find_deletes
-from streamsched.codegen.names import Names
-from streamsched.codegen.pretty import WIDTH
-from streamsched.codegen.spelling import imports, spell_call
-from streamsched.codegen.trees import spell_tree, target, tree_imports
-from streamsched.codegen.units import Unit, UnitKind
+from streamsched.codegen.forward.deletes import find_deletes
+from streamsched.codegen.forward.names import Names
+from streamsched.codegen.forward.trees import spell_tree, target, tree_imports
+from streamsched.codegen.forward.units import Unit, UnitKind
+from streamsched.codegen.pretty.statement import WIDTH
+from streamsched.codegen.spell.spelling import imports, spell_call
 from streamsched.dsl.trace.model import Trace
 
 _ROOM = WIDTH - 3 * 4

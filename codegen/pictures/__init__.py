@@ -1,0 +1,1 @@
+"""Programs as text for people to look at."""

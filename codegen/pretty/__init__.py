@@ -1,0 +1,1 @@
+"""Python source, broken into lines as the formatters do it."""

@@ -1,0 +1,1 @@
+"""Traced ATen ops as torch-level Python expressions."""
