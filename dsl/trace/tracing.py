@@ -191,7 +191,10 @@ def _finish(
 
 
 def _warnings(parts: Assembled) -> tuple[str, ...]:
-    asking = [call.label or "the model" for call in parts.calls if call.branches_on_compiling]
-    if not asking:
+    asking = {index for index, call in enumerate(parts.calls) if call.branches_on_compiling}
+    inner = sorted(asking - {parts.calls[index].parent for index in asking})
+    if not inner:
         return ()
-    return (f"{asking[-1]} asks whether it is being compiled; the trace holds what it does when it is",)
+    others = f" (and {len(inner) - 1} others)" if len(inner) > 1 else ""
+    who = parts.calls[inner[0]].label or "the model"
+    return (f"{who}{others} asks whether it is being compiled; the trace holds what it does when it is",)

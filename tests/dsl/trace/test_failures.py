@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -312,3 +313,16 @@ def test_every_rule_has_a_page() -> None:
     assert codes == [f"TRC{n}" for n in range(101, 113)] + ["TRC201", "SEL105", "SEL106"]
     for rule in RULES:
         assert "Example:" in rule.page and "Use instead:" in rule.page and "bad:" in rule.page
+
+
+def test_a_module_imported_before_is_read_anew_and_kept(attempt: Attempt, tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text("factor = 3\n")
+    stale = ModuleType("parts")
+    stale.__file__ = str(tmp_path / "parts.py")
+    sys.modules["parts"] = stale
+    try:
+        made = attempt("from parts import factor\n" + forward_of("return x * factor"), x=(4,))
+        assert sys.modules["parts"] is stale
+    finally:
+        del sys.modules["parts"]
+    assert made.trace is not None
