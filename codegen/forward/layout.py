@@ -19,7 +19,7 @@ from streamsched.codegen.targets import Target
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 
-_MAY_DIFFER = "asks whether it is being compiled: an eager run may issue other ops than were traced"
+_MAY_DIFFER = "asks whether it is being compiled; an eager run may issue other ops"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,8 @@ class _Setter:
 
     def _label(self, unit: Unit) -> tuple[str, str]:
         """The groups and the source statement of what a unit stands for."""
-        groups = ", ".join(self.program.groups[group].name for group in unit.origin.groups)
+        named = (self.program.groups[group].name for group in unit.origin.groups)
+        groups = ", ".join(name for name in named if name.isidentifier())  # a selector says no more than the statement
         statement = unit.origin.statement
         return groups, self.trace.statements[statement].text if statement != NONE else ""
 

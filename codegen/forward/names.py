@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from streamsched.codegen.forward.lifetimes import Lifetimes, lifetimes
 from streamsched.codegen.forward.objects import objects
-from streamsched.codegen.forward.units import Unit
+from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 
@@ -94,23 +94,27 @@ class _Scribe:
 
     def __post_init__(self) -> None:
         self.needed = _parameter_uses(self.trace, self.units)
+        self.locals = _locals(self.trace)
 
     def bind(self, place: int, unit: Unit) -> None:
         """Name the objects that `unit` binds."""
         chosen: dict[str, int] = {}
+        module = _last_part(self.trace.calls[unit.call].accessor) if unit.kind is UnitKind.CALL else ""
         for obj in unit.binds:
             if obj in self.lives.last_use:
-                name = self._choose(obj, place, chosen)
+                name = self._choose(obj, module if len(unit.binds) == 1 else "", place, chosen)
                 chosen[name] = obj
                 self.names[obj] = name
         self.bound.update(chosen)
 
-    def _choose(self, obj: int, place: int, chosen: dict[str, int]) -> str:
+    def _choose(self, obj: int, module: str, place: int, chosen: dict[str, int]) -> str:
+        """The local that holds the object; else the module that returned it, an inner local, the op."""
         value = self.trace.values[obj]
-        base = identifier(value.local or value.inner or value.name)
+        local = self.locals.get(obj, "")
+        base = identifier(local or module or value.inner or value.name)
         number = 0
         name = base
-        while name in chosen or not self._free(name, bool(value.local) and not number, place):
+        while name in chosen or not self._free(name, bool(local) and not number, place):
             number += 1
             name = f"{base}_{number}"
         return name
@@ -123,6 +127,20 @@ class _Scribe:
         elif name in self.reserved or (name in self.source and not local):
             return False
         return name not in self.bound or self.lives.last_use[self.bound[name]] <= place
+
+
+def _locals(trace: Trace) -> dict[int, str]:
+    """By object: the first local of the scope's forward that holds it, under any of its values."""
+    found: dict[int, str] = {}
+    for value, obj in zip(trace.values, objects(trace), strict=True):
+        if value.local:
+            found.setdefault(obj, value.local)
+    return found
+
+
+def _last_part(accessor: str) -> str:
+    """What an accessor reaches, as an identifier: `.mlp.gate` gives `gate`, `.layers[0]` `layers_0`."""
+    return identifier(accessor.rsplit(".", 1)[-1])
 
 
 def _parameter_uses(trace: Trace, units: tuple[Unit, ...]) -> dict[str, int]:

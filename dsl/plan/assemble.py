@@ -40,10 +40,11 @@ def assemble(
     required = _required(resolved, issue, settings)
     needs = _needs(required, issue, demanded if settings.sync == "auto" else (), trace)
     storages = _storages(trace, issue)
-    touched = _touches(trace, issue, held)
+    uses = [(), *((*trace.ops[op].reads, *trace.ops[op].writes) for op in issue.ops), ()]
+    names = [(), *(held[op] for op in issue.ops), ()]
     homes = {i: s.home for i, s in enumerate(storages) if s.kind is StorageKind.OP}
     kept = frozenset(i for i, storage in enumerate(storages) if storage.output)
-    lifes = lives(touched, homes, issue.streams, kept)
+    lifes = lives(uses, names, homes, issue.streams, kept)
     sync = minimal_sync(issue.streams, len(settings.streams), needs)
     protection = protect(lifes, sync, settings.memory, settings.whole_graph)
     if protection.joins:
@@ -137,12 +138,3 @@ def _outer_name(value: Value) -> str:
 
 def _inner_name(value: Value) -> str:
     return value.inner or value.name
-
-
-def _touches(trace: Trace, issue: Issue, held: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """By rank: the storages that must live until it is issued."""
-    touched: list[tuple[int, ...]] = [()]
-    for op in issue.ops:
-        node = trace.ops[op]
-        touched.append((*node.reads, *node.writes, *held[op]))
-    return [*touched, ()]

@@ -34,24 +34,31 @@ class Protection:
 
 
 def lives(
-    touches: Sequence[Sequence[int]], homes: Mapping[int, int], streams: Sequence[int], kept: frozenset[int]
+    uses: Sequence[Sequence[int]],
+    held: Sequence[Sequence[int]],
+    homes: Mapping[int, int],
+    streams: Sequence[int],
+    kept: frozenset[int],
 ) -> list[Life]:
     """The lives of the storages that the program allocates.
 
-    `touches[rank]` are the storages that a rank reads, writes or holds by name; `homes` gives the home stream of each
-    allocated storage; `kept` are those that live on after exit.
+    `uses[rank]` are the storages that a rank reads or writes, `held[rank]` those that it only names (`empty_like`),
+    which must live until then and no longer; `homes` gives the home stream of each allocated storage; `kept` are
+    those that live on after exit.
     """
     last: dict[int, int] = {}
     foreign: dict[int, dict[int, int]] = {}
-    for rank, storages in enumerate(touches[:-1]):
-        stream = streams[rank]
-        for storage in storages:
+    for rank, stream in enumerate(streams[:-1]):
+        for storage in uses[rank]:
             home = homes.get(storage)
             if home is None:
                 continue
             last[storage] = rank
             if stream != home:
                 foreign.setdefault(storage, {})[stream] = rank
+        for storage in held[rank]:
+            if storage in homes:
+                last[storage] = rank
     return [
         Life(
             storage,

@@ -30,6 +30,6 @@ def trace_model(request: TraceRequest, *, verbose: bool = False, progress: Progr
         import torch  # noqa: F401
     except ImportError as error:
         return Traced(None, (rules.torch_missing(request.model_span, f"torch cannot be imported: {error}"),))
-    from streamsched.dsl.trace.tracing import trace
+    from streamsched.dsl.trace.tracing.run import trace
 
     return trace(request, verbose, report)

@@ -17,33 +17,33 @@ def forward(self, x, y=None, *rest, scale=2.0, **options):
     x_1 = self.norm(x)
     x_done.record()
     with torch.npu.stream(left_stream):
-        # value "left": left = self.left(x)
+        # left = self.left(x)
         x_done.wait()
         left = self.left(x_1)
         x_1.record_stream(left_stream)
-        # value "left": left *= scale
+        # left *= scale
         left.mul_(2.0)
         left_done.record()
     with torch.npu.stream(right_stream):
-        # value "right": right = self.right(x + y).t()
+        # right = self.right(x + y).t()
         x_done.wait()
-        linear_3 = self.right(x_1 + y)
+        right_1 = self.right(x_1 + y)
         x_1.record_stream(right_stream)
         right_done.record()
     values, _ = torch.topk(x_1, 2)
     out = torch.zeros_like(x_1)
     # experts: out += expert(x) * values[:, index : index + 1]
-    linear_5 = self.experts[0](x_1)
-    out.add_(linear_5 * values[:, :1])
-    del linear_5
+    experts_0 = self.experts[0](x_1)
+    out.add_(experts_0 * values[:, :1])
+    del experts_0
     # experts: out += expert(x) * values[:, index : index + 1]
-    linear_7 = self.experts[1](x_1)
+    experts_1 = self.experts[1](x_1)
     del x_1
-    out.add_(linear_7 * values[:, 1:2])
-    del values, linear_7
+    out.add_(experts_1 * values[:, 1:2])
+    del values, experts_1
     right_done.wait()
     left_done.wait()
-    right = linear_3.t()
+    right = right_1.t()
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=True, cache_enabled=False):
         mixed = torch.mm(right, left)
         del left

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from streamsched.dsl.trace.model import OpKind
-from streamsched.dsl.trace.storages import same_memory
+from streamsched.dsl.trace.tracing.storages import same_memory
 
 _ALLOCATE = frozenset(
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from streamsched.dsl.trace.accessors import nested_tensors
+from streamsched.dsl.trace.tracing.accessors import nested_tensors
 
 _PLAIN = (torch.Tensor, list, tuple, dict, str, bytes, int, float, complex, type(None))
 

@@ -16,13 +16,13 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, get_proxy_slot
 from torch.fx.traceback import annotate, preserve_node_meta
 from torch.overrides import TorchFunctionMode
 
-from streamsched.dsl.trace.arguments import describe
-from streamsched.dsl.trace.calls import CallRecord, Calls, forward_code
-from streamsched.dsl.trace.frames import Internals, Positions, raw_position
-from streamsched.dsl.trace.inputs import InputObjects
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
+from streamsched.dsl.trace.tracing.arguments import describe
+from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
+from streamsched.dsl.trace.tracing.frames import Internals, Positions, raw_position
+from streamsched.dsl.trace.tracing.inputs import InputObjects
 from streamsched.dsl.trace.visits import Visits
 
 ISSUE = "streamsched_issue"

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from streamsched.dsl.trace.arguments import literal
+from streamsched.dsl.trace.tracing.arguments import literal
 
 _LARGEST = 256
 """Elements of the largest constant that is written out: more would not be readable."""

@@ -13,13 +13,7 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind
 from torch.fx import Node
 
-from streamsched.dsl.trace import effects, model
-from streamsched.dsl.trace.accessors import module_accessor
-from streamsched.dsl.trace.arguments import class_name, describe, map_refs
-from streamsched.dsl.trace.calls import CallRecord
-from streamsched.dsl.trace.effects import Effect, Operand
-from streamsched.dsl.trace.frames import to_characters
-from streamsched.dsl.trace.graph import FlatNode, flatten, references
+from streamsched.dsl.trace import model
 from streamsched.dsl.trace.model import (
     NONE,
     Argument,
@@ -35,8 +29,15 @@ from streamsched.dsl.trace.model import (
     Statement,
     StorageKind,
 )
-from streamsched.dsl.trace.provenance import NOWHERE, TAG, Issue, Recorder
-from streamsched.dsl.trace.values import BadConstant, Values, issue_of, tag_of
+from streamsched.dsl.trace.tracing import effects
+from streamsched.dsl.trace.tracing.accessors import module_accessor
+from streamsched.dsl.trace.tracing.arguments import class_name, describe, map_refs
+from streamsched.dsl.trace.tracing.calls import CallRecord
+from streamsched.dsl.trace.tracing.effects import Effect, Operand
+from streamsched.dsl.trace.tracing.frames import to_characters
+from streamsched.dsl.trace.tracing.graph import FlatNode, flatten, references
+from streamsched.dsl.trace.tracing.provenance import NOWHERE, TAG, Issue, Recorder
+from streamsched.dsl.trace.tracing.values import BadConstant, Values, issue_of, tag_of
 
 _LIFTS = frozenset({"aten::lift_fresh_copy", "aten::lift_fresh", "aten::detach_", "aten::detach", "aten::alias"})
 

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
-from streamsched.dsl.trace.inputs import InputObjects
 from streamsched.dsl.trace.model import NONE, Argument, Literal
+from streamsched.dsl.trace.tracing.inputs import InputObjects
 
 NOTHING = Literal("None")
 

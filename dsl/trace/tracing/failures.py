@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from types import CodeType, TracebackType
 
 from streamsched.dsl.diagnostic import Related, Span
-from streamsched.dsl.trace.frames import Internals, raw_position, to_characters
 from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.tracing.frames import Internals, raw_position, to_characters
 
 
 @dataclass(frozen=True, slots=True)

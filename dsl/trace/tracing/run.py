@@ -17,19 +17,20 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import assemble, failures, rules
-from streamsched.dsl.trace.arguments import class_name, opaque
-from streamsched.dsl.trace.assemble import Assembled
-from streamsched.dsl.trace.frames import Internals
-from streamsched.dsl.trace.isolation import imports_npu, own_files, user_code
-from streamsched.dsl.trace.loader import Inputs, Session, by_position, load_inputs, load_model
+from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.model import NONE, Trace
-from streamsched.dsl.trace.provenance import Recorder
-from streamsched.dsl.trace.refusals import refusal
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.sources import Sources, name_all
 from streamsched.dsl.trace.store import digest
-from streamsched.dsl.trace.values import issue_of
+from streamsched.dsl.trace.tracing import assemble, failures
+from streamsched.dsl.trace.tracing.arguments import class_name, opaque
+from streamsched.dsl.trace.tracing.assemble import Assembled
+from streamsched.dsl.trace.tracing.frames import Internals
+from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user_code
+from streamsched.dsl.trace.tracing.loader import Inputs, Session, by_position, load_inputs, load_model
+from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.refusals import refusal
+from streamsched.dsl.trace.tracing.values import issue_of
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
 

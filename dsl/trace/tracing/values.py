@@ -11,11 +11,11 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec
 from torch.fx import Node
 
-from streamsched.dsl.trace import accessors, constants
-from streamsched.dsl.trace.graph import FlatGraph
 from streamsched.dsl.trace.model import NONE, StorageKind, Value
-from streamsched.dsl.trace.provenance import ISSUE, NOWHERE, TAG, Issue, Recorder
-from streamsched.dsl.trace.storages import Memory
+from streamsched.dsl.trace.tracing import accessors, constants
+from streamsched.dsl.trace.tracing.graph import FlatGraph
+from streamsched.dsl.trace.tracing.provenance import ISSUE, NOWHERE, TAG, Issue, Recorder
+from streamsched.dsl.trace.tracing.storages import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from typing import Any
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import failures, rules
-from streamsched.dsl.trace.frames import Internals
+from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.request import DTYPES, TraceRequest
 from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing.frames import Internals
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import CodeType
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
-from streamsched.dsl.trace import failures, rules
-from streamsched.dsl.trace.loader import Session
+from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing.loader import Session
 
 _DATA_DEPENDENT = frozenset(
     [

@@ -1,0 +1,1 @@
+"""Tracing itself: the one part of `dsl` that imports torch. Reached through `export.py`."""
