@@ -1,6 +1,8 @@
 // Convolutions over any number of spatial dimensions.
-#include "array.h"
+#include <algorithm>
+
 #include "kernel.h"
+#include "matmul.h"
 
 namespace npusim {
 
@@ -33,27 +35,35 @@ int64_t source_position(const Shape& at, const Shape& tap, const Shape& input, c
     return position;
 }
 
-Array<double> convolve(const Array<double>& x, const Array<double>& weight, const Shape& out_shape, const Geometry& geometry) {
-    const Shape in = spatial(x.shape), out = spatial(out_shape), kernel = spatial(weight.shape);
-    const int64_t in_size = count(in), out_size = count(out), kernel_size = count(kernel);
-    const int64_t out_channels = out_shape[1], channels = weight.shape[1];
-    Array<double> result(out_shape);
+// The input values under each kernel element, for every output position: (channels * kernel elements, positions).
+Array<double> columns_of(const double* x, int64_t channels, const Shape& in, const Shape& kernel, const Shape& out, const Geometry& geometry) {
+    const int64_t in_size = count(in), kernel_size = count(kernel), out_size = count(out);
+    Array<double> columns({channels * kernel_size, out_size});
     Shape at(out.size(), 0);
     for (int64_t p = 0; p < out_size; ++p, advance(at, out)) {
         Shape tap(kernel.size(), 0);
         for (int64_t t = 0; t < kernel_size; ++t, advance(tap, kernel)) {
             const int64_t source = source_position(at, tap, in, geometry);
             if (source < 0) continue;
-            for (int64_t n = 0; n < x.shape[0]; ++n) {
-                for (int64_t o = 0; o < out_channels; ++o) {
-                    const int64_t first = o / (out_channels / geometry.groups) * channels;
-                    double sum = 0;
-                    for (int64_t c = 0; c < channels; ++c) {
-                        sum += x[(n * x.shape[1] + first + c) * in_size + source] * weight[(o * channels + c) * kernel_size + t];
-                    }
-                    result[(n * out_channels + o) * out_size + p] += sum;
-                }
-            }
+            for (int64_t c = 0; c < channels; ++c) columns[(c * kernel_size + t) * out_size + p] = x[c * in_size + source];
+        }
+    }
+    return columns;
+}
+
+Array<double> convolve(const Array<double>& x, const Array<double>& weight, const Shape& out_shape, const Geometry& geometry) {
+    const Shape in = spatial(x.shape), out = spatial(out_shape), kernel = spatial(weight.shape);
+    const int64_t channels = weight.shape[1], group_outputs = out_shape[1] / geometry.groups;
+    const int64_t taps = channels * count(kernel);
+    Array<double> result(out_shape);
+    auto next = result.values.begin();
+    for (int64_t n = 0; n < x.shape[0]; ++n) {
+        for (int64_t g = 0; g < geometry.groups; ++g) {
+            const double* planes = &x.values[(n * x.shape[1] + g * channels) * count(in)];
+            Array<double> part({group_outputs, taps});
+            std::copy_n(weight.values.begin() + g * group_outputs * taps, group_outputs * taps, part.values.begin());
+            const auto product = matmul(part, columns_of(planes, channels, in, kernel, out, geometry));
+            next = std::copy(product.values.begin(), product.values.end(), next);
         }
     }
     return result;
