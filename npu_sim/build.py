@@ -107,7 +107,11 @@ def _cache_root() -> Path:
 
 
 def _inputs() -> list[Path]:
-    return [*sorted(path for path in SOURCES.iterdir() if path.suffix in {".cpp", ".h", ".S"}), OPERATORS, Path(__file__)]
+    return [
+        *sorted(path for path in SOURCES.iterdir() if path.suffix in {".cpp", ".h", ".S"}),
+        OPERATORS,
+        Path(__file__),
+    ]
 
 
 def _key(wheel: Wheel) -> str:
@@ -150,7 +154,9 @@ def _generate(work: Path, wheel: Wheel) -> tuple[Path, ...]:
     if not names:
         raise BuildError(f"{wheel.library} names no operators: is torch_npu {wheel.version} supported?")
     stubs = work / "stubs.S"
-    stubs.write_text("    .text\n" + "".join(_stub(number, name) for number, name in enumerate(names)) + _NO_EXECUTABLE_STACK)
+    stubs.write_text(
+        "    .text\n" + "".join(_stub(number, name) for number, name in enumerate(names)) + _NO_EXECUTABLE_STACK
+    )
     tables = work / "generated.cpp"
     listed = "".join(f'    "{name}",\n' for name in names)
     text = OPERATORS.read_text(encoding="utf-8")
@@ -164,8 +170,8 @@ def _generate(work: Path, wheel: Wheel) -> tuple[Path, ...]:
 
 
 _COMMON_HEADERS = (
-    "algorithm", "cmath", "cstdint", "functional", "map", "memory", "mutex", "random", "sstream", "string", "variant", "vector",
-    "acl/acl.h", "acl/acl_op_compiler.h",
+    "algorithm", "cmath", "cstdint", "functional", "map", "memory", "mutex", "random", "sstream", "string", "variant",
+    "vector", "acl/acl.h", "acl/acl_op_compiler.h",
 )  # fmt: skip
 _NO_EXECUTABLE_STACK = '    .section .note.GNU-stack,"",@progbits\n'
 

@@ -8,13 +8,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from .environment import LIBRARY_VARIABLE
 from .log import Record, read
 from .orders import Order, parse
 
 
-class NotSimulated(Exception):
+class NotSimulatedError(Exception):
     """This process does not run on the simulated NPU."""
 
 
@@ -22,7 +23,9 @@ class NotSimulated(Exception):
 def _library() -> ctypes.CDLL:
     path = os.environ.get(LIBRARY_VARIABLE)
     if path is None:
-        raise NotSimulated("not on the simulated NPU: start this process with streamsched.npu_sim.environment.run(...)")
+        raise NotSimulatedError(
+            "not on the simulated NPU: start this process with streamsched.npu_sim.environment.run(...)"
+        )
     library = ctypes.CDLL(path)
     library.npusim_set_order.restype = ctypes.c_bool
     library.npusim_log_start.restype = ctypes.c_bool
@@ -36,7 +39,7 @@ def _library() -> ctypes.CDLL:
 def set_order(order: Order | str) -> None:
     """Finishes what is pending under the former order, then runs everything under this one.
 
-    Synchronize the device first when launches may still be on their way (torch_npu issues them from a thread of its own).
+    Call torch.npu.synchronize() before: torch_npu issues launches from a thread of its own.
     """
     accepted = _library().npusim_set_order(str(parse(str(order))).encode())
     assert accepted, f"the library does not know the order {order}"
@@ -97,7 +100,7 @@ def is_idle() -> bool:
 
 
 def poison(address: int, size: int) -> None:
-    """Overwrites `size` bytes of device memory with NaN (and -1 in integers). Raises ValueError outside of device blocks."""
+    """Overwrites device memory with NaN (-1 in integers); `size` is in bytes. Raises ValueError outside of blocks."""
     if not _library().npusim_poison(address, size):
         raise ValueError(f"{size} bytes at {address:#x} are not device memory")
 
@@ -110,8 +113,9 @@ def poison_free_blocks() -> int:
     """
     import torch
 
+    npu: Any = vars(torch)["npu"]  # torch_npu adds it
     written = 0
-    for segment in torch.npu.memory_snapshot():
+    for segment in npu.memory_snapshot():
         address = segment["address"]
         for block in segment["blocks"]:
             if block["state"] == "inactive":

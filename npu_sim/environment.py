@@ -13,7 +13,9 @@ from .build import build
 LIBRARY_VARIABLE = "NPUSIM_LIBRARY"
 
 
-def environment(base: Mapping[str, str] | None = None, *, soc: str = "Ascend910B1", aic: int = 24, aiv: int = 48) -> dict[str, str]:
+def environment(
+    base: Mapping[str, str] | None = None, *, soc: str = "Ascend910B1", aic: int = 24, aiv: int = 48
+) -> dict[str, str]:
     """Variables for a process that imports torch_npu; builds the libraries first where needed.
 
     `base` is what the rest is taken from, by default this process's own. `soc` is the name that the device reports,
@@ -47,7 +49,9 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command under the simulated NPU; `env` adds variables. Raises BuildError, subprocess.TimeoutExpired."""
     variables = {**environment(), **(env or {})}
-    return subprocess.run(list(argv), env=variables, cwd=cwd, timeout=timeout, capture_output=capture, text=True, check=False)
+    return subprocess.run(
+        list(argv), env=variables, cwd=cwd, timeout=timeout, capture_output=capture, text=True, check=False
+    )
 
 
 def inside() -> bool:

@@ -56,5 +56,7 @@ def parse(text: str) -> Order:
     """The order that `str(order)` writes. Raises ValueError for any other text."""
     kind, colon, digits = text.partition(":")
     if kind not in _KINDS or bool(colon) != (kind not in _KINDS[:3]) or (colon and not digits.isdecimal()):
-        raise ValueError(f"no stream order: {text!r}; one of serial, side_first, side_last, random:SEED, before:NODE, after:NODE")
+        raise ValueError(
+            f"no stream order: {text!r}; one of serial, side_first, side_last, random:SEED, before:NODE, after:NODE"
+        )
     return Order(kind, int(digits) if colon else None)

@@ -70,17 +70,17 @@ class Example(torch.nn.Module):
     def forward(self, in1, in2, in3, in4):
         event1, event2 = torch.npu.Event(), torch.npu.Event()
         add_result = torch.add(in1, in2)
-        B = in3 + in4
+        both = in3 + in4
         if "record" not in self.drop:
             event1.record()
         with torch.npu.stream(self.stream1):
             if "wait" not in self.drop:
                 event1.wait()
-            mm_result = torch.mm(B, in4)
+            mm_result = torch.mm(both, in4)
             if "record_stream" not in self.drop:
-                B.record_stream(self.stream1)
+                both.record_stream(self.stream1)
             event2.record()
-        del B
+        del both
         mm1 = torch.mm(in3, in4)
         with torch.npu.stream(self.stream2):
             if "order" not in self.drop:
@@ -269,12 +269,14 @@ def directed():
 
 def empty_buffer():
     """A buffer from the default stream, filled on a side stream that never waits for it."""
-    x, side, seen = inputs()[0], torch.npu.Stream(), {}
+    x, side, seen = torch.ones(300_001).npu(), torch.npu.Stream(), {}
     for order in ("serial", "side_first"):
         control.set_order(order)
-        early = x.flatten()[:99] * 2
+        early = x * 2
+        block = early.data_ptr()
         del early  # its block is used again, while its former owner is still pending
-        buffer = torch.empty(99, device="npu")
+        buffer = torch.empty_like(x)
+        assert buffer.data_ptr() == block
         with torch.npu.stream(side):
             buffer.fill_(7)
         torch.npu.synchronize()
