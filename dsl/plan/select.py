@@ -54,14 +54,15 @@ class TraceIndex:
         return dict(named)
 
     @cached_property
-    def sole_value(self) -> dict[int, str]:
-        """By op: the name whose `value` selector selects that kernel and no other."""
+    def by_value(self) -> dict[int, str]:
+        """By op: the text of a `value` selector that selects that kernel and no other, where there is one."""
         found: dict[int, str] = {}
         for name, executions in self.executions.items():
-            if len(executions) == 1:
-                kernels = self.kernels(executions[0])
+            for number, execution in enumerate(executions):
+                kernels = self.kernels(execution)
                 if len(kernels) == 1:
-                    found.setdefault(kernels[0], name)
+                    index = f"[{number}]" if len(executions) > 1 else ""
+                    found.setdefault(kernels[0], f'value "{name}"{index}')
         return found
 
     @cached_property
@@ -76,8 +77,7 @@ class TraceIndex:
 
     def unique_selector(self, op: int) -> str:
         """The text of a selector for exactly this op."""
-        name = self.sole_value.get(op)
-        return f'value "{name}"' if name is not None else f'node "{self.trace.ops[op].name}"'
+        return self.by_value.get(op) or f'node "{self.trace.ops[op].name}"'
 
 
 @dataclass
@@ -180,8 +180,7 @@ class Selecting:
         return selection
 
     def _fragile(self, selector: Selector, op: int) -> None:
-        name = self.index.sole_value.get(op)
-        instead = f'value "{name}"' if name is not None else None
+        instead = self.index.by_value.get(op)
         self.diagnostics.append(rules.fragile_selector(selector.span, format_selector(selector), instead))
 
 
