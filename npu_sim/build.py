@@ -55,9 +55,10 @@ class Wheel:
         return self.root / "lib" / "libtorch_npu.so"
 
     @property
-    def headers(self) -> Path:
-        """CANN's own headers, as the wheel ships them."""
-        return self.root / "include" / "third_party" / "acl" / "inc"
+    def headers(self) -> tuple[Path, ...]:
+        """Folders of CANN's own headers, as the wheel ships them."""
+        base = self.root / "include"
+        return base, base / "third_party" / "acl" / "inc", base / "third_party" / "hccl" / "inc"
 
 
 def find_wheel() -> Wheel:
@@ -185,7 +186,7 @@ def _stub(number: int, name: str) -> str:
 
 
 def _compile(work: Path, target: Path, sources: list[Path], wheel: Wheel, compiler: str) -> None:
-    include = [f"-I{wheel.headers}", f"-I{SOURCES}"]
+    include = [*(f"-I{folder}" for folder in wheel.headers), f"-I{SOURCES}"]
     # Most of the time would go into reading the same headers again for each file.
     prelude = work / "prelude.h"
     prelude.write_text("".join(f"#include <{name}>\n" for name in _COMMON_HEADERS))
