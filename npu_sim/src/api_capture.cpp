@@ -43,7 +43,8 @@ extern "C" {
 aclError aclmdlRICaptureBegin(aclrtStream handle, aclmdlRICaptureMode) {
     const Lock lock(runtime().mutex);
     Stream* stream = runtime().stream(handle);
-    if (stream == nullptr || handle == nullptr) return refuse(ACL_ERROR_RT_PARAM_INVALID, "this stream cannot be captured");
+    if (stream == nullptr || handle == nullptr)
+        return refuse(ACL_ERROR_RT_PARAM_INVALID, "this stream cannot be captured");
     if (stream->graph) return refuse(ACL_ERROR_RT_STREAM_CAPTURED, "the stream is already being captured");
     const auto graph = runtime().begin_capture(*stream);
     graphs()[graph.get()] = graph;
@@ -75,8 +76,8 @@ aclError aclmdlRICaptureEnd(aclrtStream handle, aclmdlRI* out) {
     const std::vector<int> unjoined = graph->unjoined();
     if (!unjoined.empty()) {
         graphs().erase(graph.get());
-        return refuse(ACL_ERROR_RT_STREAM_UNJOINED,
-                      "the capture ends while stream " + list_of(unjoined) + " is not joined to the stream where it began");
+        return refuse(ACL_ERROR_RT_STREAM_UNJOINED, "the capture ends while stream " + list_of(unjoined) +
+                                                        " is not joined to the stream where it began");
     }
     *out = graph.get();
     return ACL_SUCCESS;
@@ -124,7 +125,8 @@ aclError aclmdlRIDebugJsonPrint(aclmdlRI handle, const char* path, uint32_t) {
     for (const CapturedTask& task : graph->tasks()) {
         JsonLine line;
         line.add("stream", task.stream).add("name", task.name).add("node", task.node);
-        std::fprintf(file, "%s%s", separator, line.add("awaits", task.awaits).add("signals", task.signals).text().c_str());
+        std::fprintf(file, "%s%s", separator,
+                     line.add("awaits", task.awaits).add("signals", task.signals).text().c_str());
         separator = ",\n";
     }
     std::fputs("\n]\n", file);

@@ -39,7 +39,8 @@ HcclResult open(uint32_t ranks, HcclComm* out) {
     return HCCL_SUCCESS;
 }
 
-HcclResult launch(const char* name, const void* send, const void* receive, uint64_t count, HcclDataType dtype, aclrtStream handle) {
+HcclResult launch(const char* name, const void* send, const void* receive, uint64_t count, HcclDataType dtype,
+                  aclrtStream handle) {
     Runtime& device = runtime();
     const std::lock_guard<std::recursive_mutex> lock(device.mutex);
     Stream* stream = device.stream(handle);
@@ -72,9 +73,12 @@ HcclResult HcclGetRootInfo(HcclRootInfo* info) {
     return HCCL_SUCCESS;
 }
 
-HcclResult HcclCommInitRootInfo(uint32_t ranks, const HcclRootInfo*, uint32_t, HcclComm* out) { return open(ranks, out); }
+HcclResult HcclCommInitRootInfo(uint32_t ranks, const HcclRootInfo*, uint32_t, HcclComm* out) {
+    return open(ranks, out);
+}
 
-HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo*, uint32_t, const HcclCommConfig*, HcclComm* out) {
+HcclResult HcclCommInitRootInfoConfig(uint32_t ranks, const HcclRootInfo*, uint32_t, const HcclCommConfig*,
+                                      HcclComm* out) {
     return open(ranks, out);
 }
 
@@ -93,11 +97,13 @@ HcclResult HcclGetCommAsyncError(HcclComm, HcclResult* error) {
 
 uint32_t HcclGetCommConfigCapability() { return 0; }
 
-HcclResult HcclAllReduce(void* send, void* receive, uint64_t count, HcclDataType dtype, HcclReduceOp, HcclComm, aclrtStream stream) {
+HcclResult HcclAllReduce(void* send, void* receive, uint64_t count, HcclDataType dtype, HcclReduceOp, HcclComm,
+                         aclrtStream stream) {
     return launch(__func__, send, receive, count, dtype, stream);
 }
 
-HcclResult HcclReduce(void* send, void* receive, uint64_t count, HcclDataType dtype, HcclReduceOp, uint32_t, HcclComm, aclrtStream stream) {
+HcclResult HcclReduce(void* send, void* receive, uint64_t count, HcclDataType dtype, HcclReduceOp, uint32_t, HcclComm,
+                      aclrtStream stream) {
     return launch(__func__, send, receive, count, dtype, stream);
 }
 
@@ -105,11 +111,13 @@ HcclResult HcclBroadcast(void* buffer, uint64_t count, HcclDataType dtype, uint3
     return launch(__func__, buffer, buffer, count, dtype, stream);
 }
 
-HcclResult HcclReduceScatter(void* send, void* receive, uint64_t count, HcclDataType dtype, HcclReduceOp, HcclComm, aclrtStream stream) {
+HcclResult HcclReduceScatter(void* send, void* receive, uint64_t count, HcclDataType dtype, HcclReduceOp, HcclComm,
+                             aclrtStream stream) {
     return launch(__func__, send, receive, count, dtype, stream);
 }
 
-HcclResult HcclScatter(void* send, void* receive, uint64_t count, HcclDataType dtype, uint32_t, HcclComm, aclrtStream stream) {
+HcclResult HcclScatter(void* send, void* receive, uint64_t count, HcclDataType dtype, uint32_t, HcclComm,
+                       aclrtStream stream) {
     return launch(__func__, send, receive, count, dtype, stream);
 }
 
@@ -117,15 +125,17 @@ HcclResult HcclAllGather(void* send, void* receive, uint64_t count, HcclDataType
     return launch(__func__, send, receive, count, dtype, stream);
 }
 
-HcclResult HcclAlltoAll(const void* send, uint64_t count, HcclDataType dtype, const void* receive, uint64_t, HcclDataType, HcclComm,
-                        aclrtStream stream) {
+HcclResult HcclAlltoAll(const void* send, uint64_t count, HcclDataType dtype, const void* receive, uint64_t,
+                        HcclDataType, HcclComm, aclrtStream stream) {
     return launch(__func__, send, receive, count, dtype, stream);
 }
 
-HcclResult HcclAlltoAllV(const void* send, const void* counts, const void* starts, HcclDataType dtype, const void* receive, const void*,
-                         const void* receive_starts, HcclDataType receive_dtype, HcclComm, aclrtStream stream) {
+HcclResult HcclAlltoAllV(const void* send, const void* counts, const void* starts, HcclDataType dtype,
+                         const void* receive, const void*, const void* receive_starts, HcclDataType receive_dtype,
+                         HcclComm, aclrtStream stream) {
     const auto first = [](const void* numbers) { return *static_cast<const uint64_t*>(numbers); };
-    return launch(__func__, at(send, first(starts), dtype), at(receive, first(receive_starts), receive_dtype), first(counts), dtype, stream);
+    return launch(__func__, at(send, first(starts), dtype), at(receive, first(receive_starts), receive_dtype),
+                  first(counts), dtype, stream);
 }
 
 }  // extern "C"

@@ -37,7 +37,8 @@ aclError aclrtGetDeviceResLimit(int32_t, aclrtDevResLimitType type, uint32_t* va
 aclError aclrtSetDeviceResLimit(int32_t, aclrtDevResLimitType type, uint32_t value) {
     const std::lock_guard<std::recursive_mutex> lock(runtime().mutex);
     if (value < 1 || value > field(runtime().hardware, type)) {
-        return refuse(ACL_ERROR_RT_PARAM_INVALID, "core limit " + std::to_string(value) + " is not within 1 and the hardware's");
+        return refuse(ACL_ERROR_RT_PARAM_INVALID,
+                      "core limit " + std::to_string(value) + " is not within 1 and the hardware's");
     }
     field(runtime().device_limit, type) = value;
     return ACL_SUCCESS;
@@ -62,7 +63,8 @@ aclError aclrtSetStreamResLimit(aclrtStream handle, aclrtDevResLimitType type, u
     Stream* stream = runtime().stream(handle);
     if (stream == nullptr) return refuse(ACL_ERROR_RT_PARAM_INVALID, "core limit of a stream that does not exist");
     if (value < 1 || value > field(runtime().hardware, type)) {
-        return refuse(ACL_ERROR_RT_PARAM_INVALID, "core limit " + std::to_string(value) + " is not within 1 and the hardware's");
+        return refuse(ACL_ERROR_RT_PARAM_INVALID,
+                      "core limit " + std::to_string(value) + " is not within 1 and the hardware's");
     }
     field(stream->cores, type) = value;
     return ACL_SUCCESS;

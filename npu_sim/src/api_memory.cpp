@@ -53,7 +53,8 @@ std::function<void()> copy_work(void* target, const void* source, size_t bytes) 
         return [=] { std::memmove(target, source, bytes); };
     }
     const auto* begin = static_cast<const char*>(source);
-    return [target, bytes = std::vector<char>(begin, begin + bytes)] { std::memcpy(target, bytes.data(), bytes.size()); };
+    return
+        [target, bytes = std::vector<char>(begin, begin + bytes)] { std::memcpy(target, bytes.data(), bytes.size()); };
 }
 
 }  // namespace
@@ -61,9 +62,13 @@ std::function<void()> copy_work(void* target, const void* source, size_t bytes) 
 extern "C" {
 
 aclError aclrtMalloc(void** address, size_t bytes, aclrtMemMallocPolicy) { return allocate_device(address, bytes); }
-aclError aclrtMallocAlign32(void** address, size_t bytes, aclrtMemMallocPolicy) { return allocate_device(address, bytes); }
+aclError aclrtMallocAlign32(void** address, size_t bytes, aclrtMemMallocPolicy) {
+    return allocate_device(address, bytes);
+}
 aclError aclrtMallocHost(void** address, size_t bytes) { return allocate_host(address, bytes); }
-aclError aclrtMallocHostWithCfg(void** address, uint64_t bytes, aclrtMallocConfig*) { return allocate_host(address, bytes); }
+aclError aclrtMallocHostWithCfg(void** address, uint64_t bytes, aclrtMallocConfig*) {
+    return allocate_host(address, bytes);
+}
 
 // Work that still uses the block is finished first.
 aclError aclrtFree(void* address) {
@@ -134,7 +139,8 @@ aclError aclrtMemsetAsync(void* target, size_t, int32_t value, size_t bytes, acl
     Stream* stream = device.stream(handle);
     if (stream == nullptr) return refuse(ACL_ERROR_RT_PARAM_INVALID, "fill on a stream that does not exist");
     auto* to = static_cast<char*>(target);
-    const int node = device.launch(*stream, {"fill", [=] { std::memset(target, value, bytes); }, {{{to, bytes}, true}}});
+    const int node =
+        device.launch(*stream, {"fill", [=] { std::memset(target, value, bytes); }, {{{to, bytes}, true}}});
     log_copy(stream, node, "fill", "[" + bytes_json("target", "out", target, bytes) + "]");
     return ACL_SUCCESS;
 }

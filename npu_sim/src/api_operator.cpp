@@ -27,7 +27,8 @@ std::string buffers_json(const char* direction, int count, const aclDataBuffer* 
     std::string list;
     for (int i = 0; i < count; ++i) {
         if (buffers[i] == nullptr) continue;
-        list += (list.empty() ? "" : ", ") + bytes_json(std::to_string(i), direction, buffers[i]->address, buffers[i]->bytes);
+        list += (list.empty() ? "" : ", ") +
+                bytes_json(std::to_string(i), direction, buffers[i]->address, buffers[i]->bytes);
     }
     return list;
 }
@@ -71,22 +72,27 @@ aclError aclopSetAttrString(aclopAttr*, const char*, const char*) { return ACL_S
 aclError aclopSetAttrListBool(aclopAttr*, const char*, int, const uint8_t*) { return ACL_SUCCESS; }
 aclError aclopSetAttrListFloat(aclopAttr*, const char*, int, const float*) { return ACL_SUCCESS; }
 aclError aclopSetAttrListInt(aclopAttr*, const char*, int, const int64_t*) { return ACL_SUCCESS; }
-aclError aclopSetAttrListListInt(aclopAttr*, const char*, int, const int*, const int64_t* const[]) { return ACL_SUCCESS; }
+aclError aclopSetAttrListListInt(aclopAttr*, const char*, int, const int*, const int64_t* const[]) {
+    return ACL_SUCCESS;
+}
 
-aclError aclopCompileAndExecute(const char* type, int inputs, const aclTensorDesc* const[], const aclDataBuffer* const in[],
-                                int outputs, const aclTensorDesc* const[], aclDataBuffer* const out[], const aclopAttr*,
-                                aclopEngineType, aclopCompileType, const char*, aclrtStream handle) {
+aclError aclopCompileAndExecute(const char* type, int inputs, const aclTensorDesc* const[],
+                                const aclDataBuffer* const in[], int outputs, const aclTensorDesc* const[],
+                                aclDataBuffer* const out[], const aclopAttr*, aclopEngineType, aclopCompileType,
+                                const char*, aclrtStream handle) {
     Runtime& device = runtime();
     const std::lock_guard<std::recursive_mutex> lock(device.mutex);
     Stream* stream = device.stream(handle);
     if (stream == nullptr) return refuse(ACL_ERROR_RT_PARAM_INVALID, "operator on a stream that does not exist");
-    const std::string problem = std::string(type) + " has no kernel on the simulated NPU (it was launched by aclopCompileAndExecute)";
+    const std::string problem =
+        std::string(type) + " has no kernel on the simulated NPU (it was launched by aclopCompileAndExecute)";
     const auto fail = [problem] { runtime().fail(ACL_ERROR_RT_AICORE_EXCEPTION, problem); };
     JsonLine line;
     line.add("stream", stream->id).add("operator", type).add("node", device.launch(*stream, {type, fail, {}}));
     const std::string read = buffers_json("in", inputs, in);
     const std::string written = buffers_json("out", outputs, out);
-    line.add_raw("operands", "[" + read + (read.empty() || written.empty() ? "" : ", ") + written + "]").add("note", problem);
+    line.add_raw("operands", "[" + read + (read.empty() || written.empty() ? "" : ", ") + written + "]")
+        .add("note", problem);
     device.log.write("launch", line);
     return ACL_SUCCESS;
 }

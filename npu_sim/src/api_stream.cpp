@@ -50,7 +50,8 @@ aclError synchronize_event(aclrtEvent handle) {
     });
 }
 
-// A host that polls without issuing anything must get on in the end; one that polls in passing must not change the order.
+// A host that polls without issuing anything must get on in the end; one that polls in passing must not change the
+// order.
 constexpr int kPatience = 64;
 
 bool polled_in_vain(Event& event) {
@@ -84,7 +85,9 @@ aclError destroy_stream(aclrtStream handle) {
 extern "C" {
 
 aclError aclrtCreateStream(aclrtStream* stream) { return create_stream(stream, 0); }
-aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t) { return create_stream(stream, priority); }
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t) {
+    return create_stream(stream, priority);
+}
 aclError aclrtDestroyStream(aclrtStream stream) { return destroy_stream(stream); }
 aclError aclrtDestroyStreamForce(aclrtStream stream) { return destroy_stream(stream); }
 aclError aclrtSetStreamFailureMode(aclrtStream, uint64_t) { return ACL_SUCCESS; }

@@ -50,8 +50,8 @@ bool is_handle(Kind kind) { return kind <= Kind::bools; }
 bool is_result_pointer(uint64_t word, const uint64_t* stack) {
     constexpr uint64_t kReach = 1 << 20;
     const auto base = reinterpret_cast<uint64_t>(stack);
-    return word % 8 == 0 && word >= base && word < base + kReach && kind_of(reinterpret_cast<void*>(word)) == HandleKind::none &&
-           *reinterpret_cast<const uint64_t*>(word) == 0;
+    return word % 8 == 0 && word >= base && word < base + kReach &&
+           kind_of(reinterpret_cast<void*>(word)) == HandleKind::none && *reinterpret_cast<const uint64_t*>(word) == 0;
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ std::vector<Value> Arguments::decode(const std::string& op, const Signature& sig
         try {
             values.push_back(next(parameter.kind));
         } catch (const UnsupportedCall&) {
-            throw UnsupportedCall(op + ": operand '" + parameter.name + "' is not what the operand direction table says");
+            throw UnsupportedCall(op + ": operand '" + parameter.name +
+                                  "' is not what the operand direction table says");
         }
     }
     const uint64_t size = next_general();
@@ -113,8 +114,9 @@ std::vector<Value> Arguments::decode(const std::string& op, const Signature& sig
 
 std::string Arguments::describe() {
     static const std::map<HandleKind, const char*> names = {
-        {HandleKind::tensor, "tensor"}, {HandleKind::scalar, "scalar"}, {HandleKind::tensors, "list"}, {HandleKind::scalars, "scalars"},
-        {HandleKind::ints, "ints"},     {HandleKind::floats, "floats"}, {HandleKind::bools, "bools"},
+        {HandleKind::tensor, "tensor"},   {HandleKind::scalar, "scalar"}, {HandleKind::tensors, "list"},
+        {HandleKind::scalars, "scalars"}, {HandleKind::ints, "ints"},     {HandleKind::floats, "floats"},
+        {HandleKind::bools, "bools"},
     };
     std::string out;
     uint64_t previous = next_general();
@@ -122,7 +124,8 @@ std::string Arguments::describe() {
         const uint64_t word = next_general();
         if (is_result_pointer(previous, stack_) && is_result_pointer(word, stack_)) return out;
         const auto name = names.find(kind_of(reinterpret_cast<const void*>(previous)));
-        out += (out.empty() ? "" : " ") + (name != names.end() ? std::string(name->second) : std::to_string(static_cast<int64_t>(previous)));
+        out += (out.empty() ? "" : " ") +
+               (name != names.end() ? std::string(name->second) : std::to_string(static_cast<int64_t>(previous)));
         previous = word;
     }
     return out;

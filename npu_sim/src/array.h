@@ -67,7 +67,8 @@ Array<T> load(const Tensor& tensor) {
 // Writes the array, which has the tensor's number of elements, and rounds to its type.
 template <typename T>
 void store(const Tensor& tensor, const std::vector<T>& values) {
-    if (static_cast<int64_t>(values.size()) != tensor.numel()) throw UnsupportedCall("a result has another size than its output");
+    if (static_cast<int64_t>(values.size()) != tensor.numel())
+        throw UnsupportedCall("a result has another size than its output");
     const T* next = values.data();
     for_each_element(tensor, tensor.shape, [&](char* address) { store_number<T>(address, tensor.dtype, *next++); });
 }

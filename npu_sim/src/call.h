@@ -13,8 +13,8 @@
 namespace npusim {
 
 // A tensor that the caller left out is a null pointer; here it is std::monostate, as is any other left out operand.
-using Value = std::variant<std::monostate, Tensor, std::vector<Tensor>, Scalar, std::vector<Scalar>, std::vector<int64_t>,
-                           std::vector<double>, int64_t, double, std::string>;
+using Value = std::variant<std::monostate, Tensor, std::vector<Tensor>, Scalar, std::vector<Scalar>,
+                           std::vector<int64_t>, std::vector<double>, int64_t, double, std::string>;
 
 struct UnsupportedCall : std::runtime_error {
     using std::runtime_error::runtime_error;

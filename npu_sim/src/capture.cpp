@@ -56,7 +56,8 @@ void Graph::note(const Access& access) {
 }
 
 void Graph::replay(Scheduler& scheduler, Lane& lane) const {
-    scheduler.submit(lane, {"poison", [ranges = written_first_] { std::for_each(ranges.begin(), ranges.end(), poison); }});
+    scheduler.submit(lane,
+                     {"poison", [ranges = written_first_] { std::for_each(ranges.begin(), ranges.end(), poison); }});
     std::map<int, Lane*> lanes{{origin_, &lane}};
     std::vector<TicketPtr> tickets(records_.size());
     for (const CapturedTask& captured : tasks_) {

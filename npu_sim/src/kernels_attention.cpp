@@ -49,7 +49,8 @@ struct Mask {
     static T element(const Array<T>& array, int64_t b, int64_t h, int64_t q, int64_t k) {
         const Shape& shape = array.shape;
         const int64_t keys = shape.back(), queries = shape[shape.size() - 2];
-        const int64_t heads = shape.size() > 2 ? shape[shape.size() - 3] : 1, batches = shape.size() > 3 ? shape[shape.size() - 4] : 1;
+        const int64_t heads = shape.size() > 2 ? shape[shape.size() - 3] : 1,
+                      batches = shape.size() > 3 ? shape[shape.size() - 4] : 1;
         return array[((b % batches * heads + h % heads) * queries + q % queries) * keys + k];
     }
 };
@@ -61,7 +62,8 @@ struct Masking {
 };
 
 void attend(const Call& call, const std::string& layout, int64_t heads, double scale, const Masking& masking) {
-    const auto query = load<double>(call.tensor("query")), key = load<double>(call.tensor("key")), value = load<double>(call.tensor("value"));
+    const auto query = load<double>(call.tensor("query")), key = load<double>(call.tensor("key")),
+               value = load<double>(call.tensor("value"));
     const Tensor& out = call.tensor("out");
     const Layout q(layout, query.shape, heads);
     const int64_t key_heads = heads_of(layout, key.shape, q.width);
@@ -78,7 +80,8 @@ void attend(const Call& call, const std::string& layout, int64_t heads, double s
             score *= scale;
             if (masking.mask.shift) score += Mask::element(*masking.mask.shift, b, h, s, t);
             const bool unseen = masking.mask.hidden && Mask::element(*masking.mask.hidden, b, h, s, t) != 0;
-            if (unseen || (masking.causal && t > s + masking.diagonal)) score = -std::numeric_limits<double>::infinity();
+            if (unseen || (masking.causal && t > s + masking.diagonal))
+                score = -std::numeric_limits<double>::infinity();
             scores[t] = score;
             high = std::max(high, score);
         }
@@ -93,8 +96,10 @@ void attend(const Call& call, const std::string& layout, int64_t heads, double s
         }
     }
     store(out, result);
-    if (call.has("softmax_max") && call.tensor("softmax_max").numel() == greatest.size()) store(call.tensor("softmax_max"), greatest);
-    if (call.has("softmax_sum") && call.tensor("softmax_sum").numel() == total.size()) store(call.tensor("softmax_sum"), total);
+    if (call.has("softmax_max") && call.tensor("softmax_max").numel() == greatest.size())
+        store(call.tensor("softmax_max"), greatest);
+    if (call.has("softmax_sum") && call.tensor("softmax_sum").numel() == total.size())
+        store(call.tensor("softmax_sum"), total);
 }
 
 Masking masking_of(const Call& call, int64_t sparse_mode, int64_t queries, int64_t keys) {
@@ -104,7 +109,8 @@ Masking masking_of(const Call& call, int64_t sparse_mode, int64_t queries, int64
         masking.causal = true;
         masking.diagonal = sparse_mode == 3 ? keys - queries : 0;
     } else if (sparse_mode == 0 || sparse_mode == 1) {
-        if (call.has("mask") && call.tensor("mask").numel() > 0) masking.mask.hidden = load<int64_t>(call.tensor("mask"));
+        if (call.has("mask") && call.tensor("mask").numel() > 0)
+            masking.mask.hidden = load<int64_t>(call.tensor("mask"));
     } else {
         throw UnsupportedCall(call.op() + ": sparse mode " + std::to_string(sparse_mode) + " is not simulated");
     }
@@ -118,8 +124,10 @@ int64_t tokens_of(const std::string& layout, const Shape& shape) {
 void flash_attention(const Call& call) {
     if (call.real("keep") < 1) throw UnsupportedCall(call.op() + ": dropout is not simulated");
     const std::string& layout = call.text("layout");
-    const int64_t queries = tokens_of(layout, call.tensor("query").shape), keys = tokens_of(layout, call.tensor("key").shape);
-    attend(call, layout, call.integer("heads"), call.real("scale"), masking_of(call, call.integer("sparse_mode"), queries, keys));
+    const int64_t queries = tokens_of(layout, call.tensor("query").shape),
+                  keys = tokens_of(layout, call.tensor("key").shape);
+    attend(call, layout, call.integer("heads"), call.real("scale"),
+           masking_of(call, call.integer("sparse_mode"), queries, keys));
 }
 
 // The pairs that a rotation turns: halves of the last dimension (mode 0), or neighbours (mode 1).
@@ -145,7 +153,8 @@ void rotary(const Call& call) {
 }
 
 void rotary_pair(const Call& call) {
-    if (call.has("rotary_mode") && call.text("rotary_mode") != "half") throw UnsupportedCall(call.op() + ": only mode half is simulated");
+    if (call.has("rotary_mode") && call.text("rotary_mode") != "half")
+        throw UnsupportedCall(call.op() + ": only mode half is simulated");
     rotate(call, call.tensor("query"), false);
     rotate(call, call.tensor("key"), false);
 }

@@ -136,7 +136,8 @@ void divide_rounded(const Call& call) {
     }
 }
 
-void add_everywhere(Registry& registry, const std::string& name, const Kernel& kernel, const std::vector<std::string>& suffixes) {
+void add_everywhere(Registry& registry, const std::string& name, const Kernel& kernel,
+                    const std::vector<std::string>& suffixes) {
     for (const std::string& suffix : suffixes) {
         registry.add(name + suffix, kernel);
         registry.add("Inplace" + name + suffix, kernel);
@@ -181,12 +182,16 @@ void register_binary(Registry& registry) {
     add_everywhere(registry, "Add", scaled(1, 1), {"", "s", "V3"});
     add_everywhere(registry, "Sub", scaled(1, -1), {"", "s"});
     add_everywhere(registry, "Rsub", scaled(-1, 1), {"", "s"});
-    add_everywhere(registry, "Mul", row({[](double a, double b) { return a * b; }, [](int64_t a, int64_t b) { return a * b; }}), {"", "s"});
+    add_everywhere(registry, "Mul",
+                   row({[](double a, double b) { return a * b; }, [](int64_t a, int64_t b) { return a * b; }}),
+                   {"", "s"});
     add_everywhere(registry, "Div", row({true_divide}), {"", "s"});
     add_everywhere(registry, "DivMod", divide_rounded, {"", "s"});
     add_everywhere(registry, "FloorDivide", row({floor_divide<double>, floor_divide<int64_t>}), {"", "s"});
-    add_everywhere(registry, "Pow", row({power<double>, power<int64_t>}), {"TensorTensor", "TensorScalar", "ScalarTensor"});
-    add_everywhere(registry, "Remainder", row({remainder<double>, remainder<int64_t>}), {"TensorTensor", "TensorScalar", "ScalarTensor"});
+    add_everywhere(registry, "Pow", row({power<double>, power<int64_t>}),
+                   {"TensorTensor", "TensorScalar", "ScalarTensor"});
+    add_everywhere(registry, "Remainder", row({remainder<double>, remainder<int64_t>}),
+                   {"TensorTensor", "TensorScalar", "ScalarTensor"});
     add_everywhere(registry, "Fmod", row({fmod<double>, fmod<int64_t>}), {"Tensor", "Scalar"});
     add_everywhere(registry, "Atan2", row({atan2}), {""});
     registry.add("Maximum", row({maximum<double>, maximum<int64_t>}));

@@ -36,7 +36,8 @@ int64_t source_position(const Shape& at, const Shape& tap, const Shape& input, c
 }
 
 // The input values under each kernel element, for every output position: (channels * kernel elements, positions).
-Array<double> columns_of(const double* x, int64_t channels, const Shape& in, const Shape& kernel, const Shape& out, const Geometry& geometry) {
+Array<double> columns_of(const double* x, int64_t channels, const Shape& in, const Shape& kernel, const Shape& out,
+                         const Geometry& geometry) {
     const int64_t in_size = count(in), kernel_size = count(kernel), out_size = count(out);
     Array<double> columns({channels * kernel_size, out_size});
     Shape at(out.size(), 0);
@@ -45,13 +46,15 @@ Array<double> columns_of(const double* x, int64_t channels, const Shape& in, con
         for (int64_t t = 0; t < kernel_size; ++t, advance(tap, kernel)) {
             const int64_t source = source_position(at, tap, in, geometry);
             if (source < 0) continue;
-            for (int64_t c = 0; c < channels; ++c) columns[(c * kernel_size + t) * out_size + p] = x[c * in_size + source];
+            for (int64_t c = 0; c < channels; ++c)
+                columns[(c * kernel_size + t) * out_size + p] = x[c * in_size + source];
         }
     }
     return columns;
 }
 
-Array<double> convolve(const Array<double>& x, const Array<double>& weight, const Shape& out_shape, const Geometry& geometry) {
+Array<double> convolve(const Array<double>& x, const Array<double>& weight, const Shape& out_shape,
+                       const Geometry& geometry) {
     const Shape in = spatial(x.shape), out = spatial(out_shape), kernel = spatial(weight.shape);
     const int64_t channels = weight.shape[1], group_outputs = out_shape[1] / geometry.groups;
     const int64_t taps = channels * count(kernel);
@@ -70,7 +73,8 @@ Array<double> convolve(const Array<double>& x, const Array<double>& weight, cons
 }
 
 // The gradient of a convolution towards its input: each input element is spread over the outputs that saw it.
-Array<double> convolve_transposed(const Array<double>& x, const Array<double>& weight, const Shape& out_shape, const Geometry& geometry) {
+Array<double> convolve_transposed(const Array<double>& x, const Array<double>& weight, const Shape& out_shape,
+                                  const Geometry& geometry) {
     const Shape in = spatial(x.shape), out = spatial(out_shape), kernel = spatial(weight.shape);
     const int64_t in_size = count(in), out_size = count(out), kernel_size = count(kernel);
     const int64_t in_channels = x.shape[1], channels = weight.shape[1], out_channels = out_shape[1];
@@ -105,10 +109,11 @@ void add_bias(const Call& call, Array<double>& result) {
 void convolution(const Call& call) {
     const auto x = load<double>(call.tensor("input")), weight = load<double>(call.tensor("weight"));
     const Shape& shape = call.output().shape;
-    if (x.shape.size() != shape.size() || weight.shape.size() != shape.size()) throw UnsupportedCall(call.op() + ": without a batch");
+    if (x.shape.size() != shape.size() || weight.shape.size() != shape.size())
+        throw UnsupportedCall(call.op() + ": without a batch");
     const Geometry geometry{call.ints("stride"), call.ints("padding"), call.ints("dilation"), call.integer("groups")};
     auto result = call.integer("transposed") != 0 ? convolve_transposed(x, weight, shape, geometry)
-                                                   : convolve(x, weight, shape, geometry);
+                                                  : convolve(x, weight, shape, geometry);
     add_bias(call, result);
     store(call.output(), result);
 }

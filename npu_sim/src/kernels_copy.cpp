@@ -192,7 +192,8 @@ void register_copy(Registry& registry) {
     registry.add("Flip", flip);
     registry.add("Roll", roll);
     registry.add("ConstantPadNd", pad_constant);
-    for (const char* name : {"RepeatInterleave", "RepeatInterleaveWithDim", "RepeatInterleaveInt", "RepeatInterleaveIntWithDim"}) {
+    for (const char* name :
+         {"RepeatInterleave", "RepeatInterleaveWithDim", "RepeatInterleaveInt", "RepeatInterleaveIntWithDim"}) {
         registry.add(name, repeat_interleave);
     }
     registry.add("RepeatInterleaveTensor", repeat_interleave_counts);

@@ -13,7 +13,9 @@ void fill_with(const Tensor& out, const Scalar& value) {
     else store(out, std::vector<int64_t>(out.numel(), value_of<int64_t>(value)));
 }
 
-void fill_constant(const Call& call, int64_t value) { store(call.output(), std::vector<int64_t>(call.output().numel(), value)); }
+void fill_constant(const Call& call, int64_t value) {
+    store(call.output(), std::vector<int64_t>(call.output().numel(), value));
+}
 
 void fill_tensor(const Call& call) {
     const Tensor& value = call.tensor("value");

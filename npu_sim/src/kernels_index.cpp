@@ -17,8 +17,8 @@ void with_type(const Tensor& tensor, F f) {
 int64_t checked(int64_t index, int64_t size, const Call& call) {
     const int64_t position = index < 0 ? index + size : index;
     if (position < 0 || position >= size) {
-        throw UnsupportedCall(call.op() + ": index " + std::to_string(index) + " is outside of " + std::to_string(size) +
-                              " (a missing sync can make an index garbage)");
+        throw UnsupportedCall(call.op() + ": index " + std::to_string(index) + " is outside of " +
+                              std::to_string(size) + " (a missing sync can make an index garbage)");
     }
     return position;
 }
@@ -61,7 +61,8 @@ Array<int64_t> spread(const Array<int64_t>& index, const Shape& shape) {
     Shape at(shape.size(), 0);
     for (int64_t i = 0; i < out.size(); ++i) {
         int64_t position = 0;
-        for (size_t d = 0; d < index.shape.size(); ++d) position = position * index.shape[d] + (index.shape[d] == 1 ? 0 : at[missing + d]);
+        for (size_t d = 0; d < index.shape.size(); ++d)
+            position = position * index.shape[d] + (index.shape[d] == 1 ? 0 : at[missing + d]);
         out[i] = index[position];
         for (int64_t d = static_cast<int64_t>(shape.size()) - 1; d >= 0 && ++at[d] == shape[d]; --d) at[d] = 0;
     }
@@ -110,7 +111,8 @@ Addressed address(const Shape& shape, const IndexList& list, const Call& call) {
     std::vector<int64_t> chosen(count(list.shape), 0);
     for (size_t k = 0; k < list.dims.size(); ++k) {
         for (size_t i = 0; i < chosen.size(); ++i) {
-            chosen[i] += checked(list.indices[k][static_cast<int64_t>(i)], shape[list.dims[k]], call) * strides[list.dims[k]];
+            chosen[i] +=
+                checked(list.indices[k][static_cast<int64_t>(i)], shape[list.dims[k]], call) * strides[list.dims[k]];
         }
     }
     const auto offsets = [&](const std::vector<int64_t>& dims) {
@@ -199,7 +201,8 @@ void scatter_with(const Call& call, int64_t reduce) {
         using T = decltype(zero);
         auto x = load<T>(self);
         const bool constant = call.has("value");
-        const auto source = constant ? Array<T>(Shape{1}, value_of<T>(call.scalar("value"))) : load<T>(call.tensor("source"));
+        const auto source =
+            constant ? Array<T>(Shape{1}, value_of<T>(call.scalar("value"))) : load<T>(call.tensor("source"));
         along(call, self.shape, [&](int64_t, int64_t position, const Shape& at) {
             int64_t from = 0;
             for (size_t d = 0; d < at.size() && !constant; ++d) from = from * source.shape[d] + at[d];
@@ -302,10 +305,12 @@ void scatter_nd(const Call& call) {
     auto x = load<double>(self);
     const auto at = load<int64_t>(index);
     const auto updates = load<double>(call.tensor("updates"));
-    const int64_t depth = index.shape.back(), slices = depth == 0 ? 1 : at.size() / depth, width = updates.size() / slices;
+    const int64_t depth = index.shape.back(), slices = depth == 0 ? 1 : at.size() / depth,
+                  width = updates.size() / slices;
     for (int64_t n = 0; n < slices; ++n) {
         int64_t position = 0;
-        for (int64_t d = 0; d < depth; ++d) position = position * self.shape[d] + checked(at[n * depth + d], self.shape[d], call);
+        for (int64_t d = 0; d < depth; ++d)
+            position = position * self.shape[d] + checked(at[n * depth + d], self.shape[d], call);
         for (int64_t i = 0; i < width; ++i) x[position * width + i] = updates[n * width + i];
     }
     store(self, x);

@@ -80,7 +80,8 @@ void grouped_rows(const Call& call) {
     Array<double> result(out.shape);
     int64_t begin = 0;
     for (size_t g = 0; g < ends.size(); ++g) {
-        const auto weight = weights.size() > 1 ? load<double>(weights.at(g)) : matrix_of(stacked, static_cast<int64_t>(g));
+        const auto weight =
+            weights.size() > 1 ? load<double>(weights.at(g)) : matrix_of(stacked, static_cast<int64_t>(g));
         const auto part = matmul(rows_of(x, begin, ends[g]), weight);
         std::copy(part.values.begin(), part.values.end(), result.values.begin() + begin * out.shape.back());
         begin = ends[g];
@@ -107,7 +108,8 @@ void grouped_matmul(const Call& call) {
             throw UnsupportedCall(call.op() + ": quantized grouped products are not simulated (" + name + " is given)");
         }
     }
-    if (call.has("act_type") && call.integer("act_type") != 0) throw UnsupportedCall(call.op() + ": fused activations are not simulated");
+    if (call.has("act_type") && call.integer("act_type") != 0)
+        throw UnsupportedCall(call.op() + ": fused activations are not simulated");
     if (call.tensors("x").size() > 1) grouped_lists(call);
     else grouped_rows(call);
 }

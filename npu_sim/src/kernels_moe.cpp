@@ -58,7 +58,8 @@ void gating_softmax(const Call& call) {
     store(call.tensor("rows"), rows);
 }
 
-// Sigmoid or softmax scores, the k greatest with the bias added, of the whole or of the best groups; as DeepSeek V3 routes.
+// Sigmoid or softmax scores, the k greatest with the bias added, of the whole or of the best groups; as DeepSeek V3
+// routes.
 void gating(const Call& call) {
     auto x = load<double>(call.tensor("x"));
     const int64_t experts = x.shape.back(), k = call.integer("k"), groups = call.integer("groups");

@@ -112,7 +112,8 @@ void batch_norm(const Call& call) {
         moments = channel_moments(x, split);
         update_running(call, moments, static_cast<double>(split.outer * split.inner));
     } else {
-        const auto mean = load<double>(call.tensor("running_mean")), variance = load<double>(call.tensor("running_var"));
+        const auto mean = load<double>(call.tensor("running_mean")),
+                   variance = load<double>(call.tensor("running_var"));
         for (int64_t c = 0; c < split.length; ++c) moments.push_back({mean[c], variance[c]});
     }
     std::vector<double> means, inverses;
@@ -136,7 +137,8 @@ void batch_norm(const Call& call) {
 
 void group_norm(const Call& call) {
     auto x = load<double>(call.tensor("input"));
-    const int64_t channels = call.integer("channels"), positions = call.integer("positions"), groups = call.integer("groups");
+    const int64_t channels = call.integer("channels"), positions = call.integer("positions"),
+                  groups = call.integer("groups");
     const auto weight = load_or(call, "weight", channels, 1), bias = load_or(call, "bias", channels, 0);
     const int64_t length = channels / groups * positions;
     std::vector<double> means, inverses;

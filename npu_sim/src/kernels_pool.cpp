@@ -58,7 +58,8 @@ void max_pool(const Call& call) {
     if (call.op() == "aclnnMaxPool2dWithIndices") store(call.tensor("indices"), indices);
 }
 
-double window_sum(const Array<double>& x, const Planes& from, int64_t plane, int64_t row, int64_t row_end, int64_t column, int64_t column_end) {
+double window_sum(const Array<double>& x, const Planes& from, int64_t plane, int64_t row, int64_t row_end,
+                  int64_t column, int64_t column_end) {
     double sum = 0;
     for (int64_t r = std::max<int64_t>(row, 0); r < std::min(row_end, from.rows); ++r) {
         for (int64_t c = std::max<int64_t>(column, 0); c < std::min(column_end, from.columns); ++c) {
@@ -80,7 +81,8 @@ void avg_pool(const Call& call) {
     std::vector<double> values(out.numel());
     for (int64_t i = 0; i < out.numel(); ++i) {
         const int64_t plane = i / (to.rows * to.columns);
-        const int64_t row = i / to.columns % to.rows * stride_rows - pad_rows, column = i % to.columns * stride_columns - pad_columns;
+        const int64_t row = i / to.columns % to.rows * stride_rows - pad_rows,
+                      column = i % to.columns * stride_columns - pad_columns;
         const int64_t row_end = std::min(row + kernel_rows, from.rows + pad_rows);
         const int64_t column_end = std::min(column + kernel_columns, from.columns + pad_columns);
         const int64_t padded = (row_end - row) * (column_end - column);
@@ -115,7 +117,8 @@ void upsample_nearest(const Call& call) {
     std::vector<double> values(out.numel());
     for (int64_t i = 0; i < out.numel(); ++i) {
         const int64_t plane = i / (to.rows * to.columns);
-        const int64_t row = i / to.columns % to.rows * from.rows / to.rows, column = i % to.columns * from.columns / to.columns;
+        const int64_t row = i / to.columns % to.rows * from.rows / to.rows,
+                      column = i % to.columns * from.columns / to.columns;
         values[i] = x[(plane * from.rows + row) * from.columns + column];
     }
     store(out, values);

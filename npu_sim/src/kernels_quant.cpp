@@ -29,18 +29,22 @@ std::vector<double> quantize_rows(Array<double>& x) {
 
 void refuse_given(const Call& call, std::initializer_list<const char*> operands) {
     for (const char* name : operands) {
-        if (call.has(name) && call.tensor(name).numel() > 0) throw UnsupportedCall(call.op() + ": " + name + " is not simulated");
+        if (call.has(name) && call.tensor(name).numel() > 0)
+            throw UnsupportedCall(call.op() + ": " + name + " is not simulated");
     }
 }
 
 void require_int8(const Call& call, const Tensor& tensor) {
-    if (tensor.dtype != ACL_INT8) throw UnsupportedCall(call.op() + ": " + name_of(tensor.dtype) + " is not simulated, only i8");
+    if (tensor.dtype != ACL_INT8)
+        throw UnsupportedCall(call.op() + ": " + name_of(tensor.dtype) + " is not simulated, only i8");
 }
 
 void dynamic_quant(const Call& call) {
     refuse_given(call, {"group_index"});
-    if (call.has("symmetric") && call.integer("symmetric") == 0) throw UnsupportedCall(call.op() + ": only symmetric is simulated");
-    if (call.has("mode") && call.text("mode") != "pertoken") throw UnsupportedCall(call.op() + ": only per token is simulated");
+    if (call.has("symmetric") && call.integer("symmetric") == 0)
+        throw UnsupportedCall(call.op() + ": only symmetric is simulated");
+    if (call.has("mode") && call.text("mode") != "pertoken")
+        throw UnsupportedCall(call.op() + ": only per token is simulated");
     require_int8(call, call.tensor("out"));
     auto x = load<double>(call.tensor("x"));
     if (call.has("smooth")) {
@@ -54,7 +58,8 @@ void dynamic_quant(const Call& call) {
 // The product of an i8 layer, taken as i32, to the next layer's i8: scale, gate, quantize.
 void dequant_swiglu_quant(const Call& call) {
     refuse_given(call, {"bias", "quant_scale", "quant_offset", "group_index"});
-    if (call.integer("variant") != 0 || call.text("mode") != "dynamic") throw UnsupportedCall(call.op() + ": only the plain dynamic mode is simulated");
+    if (call.integer("variant") != 0 || call.text("mode") != "dynamic")
+        throw UnsupportedCall(call.op() + ": only the plain dynamic mode is simulated");
     require_int8(call, call.tensor("out"));
     auto x = load<double>(call.tensor("x"));
     const int64_t width = x.shape.back(), half = width / 2;
@@ -73,7 +78,9 @@ void dequant_swiglu_quant(const Call& call) {
     store(call.tensor("out"), gated);
 }
 
-double element(const std::vector<double>& values, int64_t i) { return values.size() == 1 ? values[0] : values[i % values.size()]; }
+double element(const std::vector<double>& values, int64_t i) {
+    return values.size() == 1 ? values[0] : values[i % values.size()];
+}
 
 void add_to_columns(Array<double>& product, const Tensor& bias) {
     const auto values = load<double>(bias).values;
@@ -96,7 +103,8 @@ void quant_matmul(const Call& call) {
         const int64_t columns = product.shape.back();
         const auto channel = load<double>(call.tensor("x2_scale")).values;
         const auto token = call.has("x1_scale") ? load<double>(call.tensor("x1_scale")).values : std::vector<double>{1};
-        for (int64_t i = 0; i < product.size(); ++i) product[i] *= element(channel, i % columns) * element(token, i / columns);
+        for (int64_t i = 0; i < product.size(); ++i)
+            product[i] *= element(channel, i % columns) * element(token, i / columns);
     }
     if (bias != nullptr && is_float(bias->dtype)) add_to_columns(product, *bias);
     store(call.tensor("out"), product);

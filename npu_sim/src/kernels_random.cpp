@@ -30,13 +30,17 @@ void draw(const Call& call, Distribution distribution) {
 }
 
 void normal(const Call& call) { draw(call, std::normal_distribution<double>(call.real("mean"), call.real("std"))); }
-void uniform(const Call& call) { draw(call, std::uniform_real_distribution<double>(call.real("from"), call.real("to"))); }
+void uniform(const Call& call) {
+    draw(call, std::uniform_real_distribution<double>(call.real("from"), call.real("to")));
+}
 
 void integers(const Call& call) {
     draw(call, std::uniform_int_distribution<int64_t>(call.integer("from"), call.integer("to") - 1));
 }
 
-void bernoulli(const Call& call) { draw(call, std::bernoulli_distribution(value_of<double>(call.scalar("probability")))); }
+void bernoulli(const Call& call) {
+    draw(call, std::bernoulli_distribution(value_of<double>(call.scalar("probability"))));
+}
 
 }  // namespace
 

@@ -74,18 +74,23 @@ Kernel real_reduction(F f) {
 template <typename F>
 Kernel exact_reduction(F f) {
     return [f](const Call& call) {
-        if (is_float(call.tensor("self").dtype) || is_float(call.output().dtype)) reduce_as<double>(call, call.output(), f);
+        if (is_float(call.tensor("self").dtype) || is_float(call.output().dtype))
+            reduce_as<double>(call, call.output(), f);
         else reduce_as<int64_t>(call, call.output(), f);
     };
 }
 
 template <typename T>
-T sum(const T* begin, const T* end) { return std::accumulate(begin, end, T{}); }
+T sum(const T* begin, const T* end) {
+    return std::accumulate(begin, end, T{});
+}
 
 double mean(const double* begin, const double* end) { return sum(begin, end) / static_cast<double>(end - begin); }
 
 template <typename T>
-T product(const T* begin, const T* end) { return std::accumulate(begin, end, T{1}, std::multiplies<T>()); }
+T product(const T* begin, const T* end) {
+    return std::accumulate(begin, end, T{1}, std::multiplies<T>());
+}
 
 // The position of the first greatest element; NaN is greater than anything.
 template <typename T>
@@ -99,9 +104,13 @@ int64_t arg_min(const T* begin, const T* end) {
 }
 
 template <typename T>
-T greatest(const T* begin, const T* end) { return begin[arg_max(begin, end)]; }
+T greatest(const T* begin, const T* end) {
+    return begin[arg_max(begin, end)];
+}
 template <typename T>
-T least(const T* begin, const T* end) { return begin[arg_min(begin, end)]; }
+T least(const T* begin, const T* end) {
+    return begin[arg_min(begin, end)];
+}
 
 double norm(const double* begin, const double* end, double p) {
     double total = 0;
@@ -173,7 +182,8 @@ void scan_as(const Call& call, int64_t dim, F f) {
     const Split split(out.shape, dim);
     for (int64_t o = 0; o < split.outer; ++o) {
         for (int64_t k = 1; k < split.length; ++k) {
-            for (int64_t i = 0; i < split.inner; ++i) x[split.at(o, k, i)] = f(x[split.at(o, k - 1, i)], x[split.at(o, k, i)]);
+            for (int64_t i = 0; i < split.inner; ++i)
+                x[split.at(o, k, i)] = f(x[split.at(o, k - 1, i)], x[split.at(o, k, i)]);
         }
     }
     store(out, x);
@@ -216,7 +226,8 @@ void softmax(const Call& call, bool logarithm) {
 void register_reduce(Registry& registry) {
     registry.add("ReduceSum", exact_reduction([](auto begin, auto end) { return sum(begin, end); }));
     registry.add("ReduceNansum", real_reduction([](const double* begin, const double* end) {
-                     return std::accumulate(begin, end, 0.0, [](double a, double b) { return std::isnan(b) ? a : a + b; });
+                     return std::accumulate(begin, end, 0.0,
+                                            [](double a, double b) { return std::isnan(b) ? a : a + b; });
                  }));
     registry.add("Mean", real_reduction(mean));
     for (const char* name : {"Prod", "ProdDim"}) {

@@ -60,7 +60,9 @@ void search(const Call& call, const Tensor& boundaries, const Array<double>& val
     for (int64_t i = 0; i < values.size(); ++i) {
         const int64_t line = lines == 1 ? 0 : i / (values.size() / lines);
         const auto begin = sorted.values.begin() + line * width;
-        out[i] = (right ? std::upper_bound(begin, begin + width, values[i]) : std::lower_bound(begin, begin + width, values[i])) - begin;
+        out[i] = (right ? std::upper_bound(begin, begin + width, values[i])
+                        : std::lower_bound(begin, begin + width, values[i])) -
+                 begin;
     }
     store(call.output(), out);
 }
@@ -93,7 +95,8 @@ void histogram(const Call& call) {
     Array<double> out(call.output().shape);
     for (const double value : x.values) {
         if (value < low || value > high) continue;
-        ++out[std::min<int64_t>(static_cast<int64_t>((value - low) / (high - low) * static_cast<double>(bins)), bins - 1)];
+        ++out[std::min<int64_t>(static_cast<int64_t>((value - low) / (high - low) * static_cast<double>(bins)),
+                                bins - 1)];
     }
     store(call.output(), out);
 }

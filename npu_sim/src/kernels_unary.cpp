@@ -30,15 +30,30 @@ struct Row {
 
 const Row kRows[] = {
     {"Abs", [](double x) { return std::fabs(x); }, [](int64_t x) { return x < 0 ? -x : x; }},
-    {"Acos", std::acos}, {"Acosh", std::acosh}, {"Asin", std::asin}, {"Asinh", std::asinh}, {"Atan", std::atan},
-    {"Atanh", std::atanh}, {"Ceil", std::ceil}, {"Cos", std::cos}, {"Cosh", std::cosh}, {"Erf", std::erf},
-    {"Erfc", std::erfc}, {"Exp", std::exp}, {"Exp2", std::exp2}, {"Expm1", std::expm1}, {"Floor", std::floor},
+    {"Acos", std::acos},
+    {"Acosh", std::acosh},
+    {"Asin", std::asin},
+    {"Asinh", std::asinh},
+    {"Atan", std::atan},
+    {"Atanh", std::atanh},
+    {"Ceil", std::ceil},
+    {"Cos", std::cos},
+    {"Cosh", std::cosh},
+    {"Erf", std::erf},
+    {"Erfc", std::erfc},
+    {"Exp", std::exp},
+    {"Exp2", std::exp2},
+    {"Expm1", std::expm1},
+    {"Floor", std::floor},
     {"Frac", [](double x) { return x - std::trunc(x); }},
     {"FastGelu", [](double x) { return x / (1 + std::exp(-1.702 * x)); }},
     {"Gelu", gelu},
     {"Hardsigmoid", hard_sigmoid},
     {"Hardswish", [](double x) { return x * hard_sigmoid(x); }},
-    {"Log", std::log}, {"Log10", std::log10}, {"Log1p", std::log1p}, {"Log2", std::log2},
+    {"Log", std::log},
+    {"Log10", std::log10},
+    {"Log1p", std::log1p},
+    {"Log2", std::log2},
     {"LogSigmoid", log_sigmoid},
     {"LogSigmoidForward", log_sigmoid},
     {"LogicalNot", [](double x) { return x == 0 ? 1.0 : 0.0; }, [](int64_t x) -> int64_t { return x == 0; }},
@@ -51,7 +66,12 @@ const Row kRows[] = {
     {"Sigmoid", sigmoid},
     {"Sign", sign, [](int64_t x) -> int64_t { return (x > 0) - (x < 0); }},
     {"Signbit", [](double x) { return std::signbit(x) ? 1.0 : 0.0; }},
-    {"Silu", silu}, {"Sin", std::sin}, {"Sinh", std::sinh}, {"Sqrt", std::sqrt}, {"Tan", std::tan}, {"Tanh", std::tanh},
+    {"Silu", silu},
+    {"Sin", std::sin},
+    {"Sinh", std::sinh},
+    {"Sqrt", std::sqrt},
+    {"Tan", std::tan},
+    {"Tanh", std::tanh},
     {"Trunc", std::trunc},
     {"IsFinite", [](double x) { return std::isfinite(x) ? 1.0 : 0.0; }},
     {"IsNegInf", [](double x) { return std::isinf(x) && x < 0 ? 1.0 : 0.0; }},
@@ -81,7 +101,8 @@ void gelu_v2(const Call& call) { apply<double>(call, call.integer("approximate")
 double number(const Call& call, const char* name) { return value_of<double>(call.scalar(name)); }
 
 void elu(const Call& call) {
-    const double alpha = number(call, "alpha"), scale = number(call, "scale"), input_scale = number(call, "input_scale");
+    const double alpha = number(call, "alpha"), scale = number(call, "scale"),
+                 input_scale = number(call, "input_scale");
     apply<double>(call, [=](double x) { return x > 0 ? scale * x : scale * alpha * std::expm1(input_scale * x); });
 }
 
@@ -112,7 +133,9 @@ void round_decimals(const Call& call) {
 
 void nan_to_num(const Call& call) {
     const double nan = call.real("nan"), positive = call.real("posinf"), negative = call.real("neginf");
-    apply<double>(call, [=](double x) { return std::isnan(x) ? nan : std::isinf(x) ? (x > 0 ? positive : negative) : x; });
+    apply<double>(call, [=](double x) {
+        return std::isnan(x) ? nan : std::isinf(x) ? (x > 0 ? positive : negative) : x;
+    });
 }
 
 }  // namespace

@@ -86,7 +86,9 @@ Launch launch_of(const Executor& executor) {
 }
 
 // Operators whose result has a shape that depends on data: the wheel reads the shape right after the launch.
-bool returns_shape(const std::string& op) { return op == "aclnnNonzero" || op == "aclnnNonzeroV2" || op == "aclnnMaskedSelect"; }
+bool returns_shape(const std::string& op) {
+    return op == "aclnnNonzero" || op == "aclnnNonzeroV2" || op == "aclnnMaskedSelect";
+}
 
 }  // namespace
 
@@ -101,7 +103,8 @@ int npusim_prepare(const SavedRegisters* registers, const uint64_t* stack, int i
     CallEnd end;
     auto executor = prepare(kOperatorNames[index], Arguments(*registers, stack), end);
     if (end.executor == nullptr) {
-        return refuse(ACL_ERROR_INVALID_PARAM, std::string(kOperatorNames[index]) + ": the end of its arguments was not found");
+        return refuse(ACL_ERROR_INVALID_PARAM,
+                      std::string(kOperatorNames[index]) + ": the end of its arguments was not found");
     }
     *end.workspace_size = 0;
     *end.executor = executor.release();
@@ -114,10 +117,12 @@ int npusim_launch(void*, uint64_t, void* handle, aclrtStream stream_handle, int 
     const std::lock_guard<std::recursive_mutex> lock(device.mutex);
     Stream* stream = device.stream(stream_handle);
     if (stream == nullptr || executor == nullptr) {
-        return refuse(ACL_ERROR_RT_PARAM_INVALID, std::string(kOperatorNames[index]) + ": launched on a stream that does not exist");
+        return refuse(ACL_ERROR_RT_PARAM_INVALID,
+                      std::string(kOperatorNames[index]) + ": launched on a stream that does not exist");
     }
     if (stream->graph && returns_shape(executor->op)) {
-        return refuse(ACL_ERROR_RT_STREAM_CAPTURED, executor->op + " needs a host sync, which a captured stream cannot have");
+        return refuse(ACL_ERROR_RT_STREAM_CAPTURED,
+                      executor->op + " needs a host sync, which a captured stream cannot have");
     }
     const int node = device.launch(*stream, launch_of(*executor));
     JsonLine line;

@@ -9,8 +9,8 @@ namespace {
 // Part of c += a * b: rows [i0, i1) and columns [j0, j1). Nearly all of a model's time is spent here, so it is compiled
 // for the vectors that the machine has, and the part of c is small enough to stay in the nearest cache.
 __attribute__((optimize("O3"), target_clones("arch=haswell", "default"))) void multiply_block(
-    const double* __restrict a, const double* __restrict b, double* __restrict c, int64_t k, int64_t m, int64_t i0, int64_t i1,
-    int64_t j0, int64_t j1) {
+    const double* __restrict a, const double* __restrict b, double* __restrict c, int64_t k, int64_t m, int64_t i0,
+    int64_t i1, int64_t j0, int64_t j1) {
     int64_t p = 0;
     for (; p + 4 <= k; p += 4) {
         const double* right = b + p * m;
@@ -18,7 +18,8 @@ __attribute__((optimize("O3"), target_clones("arch=haswell", "default"))) void m
             const double* left = a + i * k + p;
             double* row = c + i * m;
             for (int64_t j = j0; j < j1; ++j) {
-                row[j] += left[0] * right[j] + left[1] * right[j + m] + left[2] * right[j + 2 * m] + left[3] * right[j + 3 * m];
+                row[j] += left[0] * right[j] + left[1] * right[j + m] + left[2] * right[j + 2 * m] +
+                          left[3] * right[j + 3 * m];
             }
         }
     }
@@ -43,7 +44,8 @@ Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 // Number of the matrix in `batch` that the matrix `index` of the broadcast batch `whole` uses.
 int64_t matrix_at(int64_t index, const Shape& whole, const Shape& batch) {
     int64_t position = 0, scale = 1;
-    for (int64_t d = static_cast<int64_t>(whole.size()) - 1, b = static_cast<int64_t>(batch.size()) - 1; b >= 0; --d, --b) {
+    for (int64_t d = static_cast<int64_t>(whole.size()) - 1, b = static_cast<int64_t>(batch.size()) - 1; b >= 0;
+         --d, --b) {
         const int64_t coordinate = index % whole[d];
         index /= whole[d];
         if (batch[b] != 1) position += coordinate * scale;

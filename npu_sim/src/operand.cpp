@@ -126,8 +126,8 @@ using npusim::handles;
 
 extern "C" {
 
-aclTensor* aclCreateTensor(const int64_t* dims, uint64_t rank, aclDataType dtype, const int64_t* strides, int64_t offset,
-                           aclFormat format, const int64_t*, uint64_t, void* storage) {
+aclTensor* aclCreateTensor(const int64_t* dims, uint64_t rank, aclDataType dtype, const int64_t* strides,
+                           int64_t offset, aclFormat format, const int64_t*, uint64_t, void* storage) {
     auto* tensor = new aclTensor;
     npusim::Tensor& value = tensor->value;
     value.shape.assign(dims, dims + rank);
@@ -140,7 +140,8 @@ aclTensor* aclCreateTensor(const int64_t* dims, uint64_t rank, aclDataType dtype
     if (strides != nullptr) {
         value.strides.assign(strides, strides + rank);
     } else {
-        for (int d = static_cast<int>(rank) - 2; d >= 0; --d) value.strides[d] = value.strides[d + 1] * value.shape[d + 1];
+        for (int d = static_cast<int>(rank) - 2; d >= 0; --d)
+            value.strides[d] = value.strides[d + 1] * value.shape[d + 1];
     }
     return handles().add(tensor, HandleKind::tensor);
 }

@@ -14,8 +14,8 @@ namespace npusim {
 using Shape = std::vector<int64_t>;
 
 int64_t count(const Shape& shape);
-size_t size_of(aclDataType dtype);        // 0 for types that are not simulated
-std::string name_of(aclDataType dtype);   // "f16", "i64"...; "dtype N" for types that are not simulated
+size_t size_of(aclDataType dtype);       // 0 for types that are not simulated
+std::string name_of(aclDataType dtype);  // "f16", "i64"...; "dtype N" for types that are not simulated
 bool is_float(aclDataType dtype);
 
 // A strided view of device memory.

@@ -91,7 +91,8 @@ public:
     Lane* next(const Lanes& lanes, const Goal& goal) override {
         for (const auto& [id, lane] : lanes) {
             const auto is_node = [this](const Lane::Entry& entry) { return entry.task.node == node_; };
-            if (std::any_of(lane->queue.begin(), lane->queue.end(), is_node)) return demanded(lanes, *lane);
+            if (std::none_of(lane->queue.begin(), lane->queue.end(), is_node)) continue;
+            if (Lane* next = demanded(lanes, *lane)) return next;
         }
         return serial_.next(lanes, goal);
     }
@@ -132,7 +133,8 @@ std::unique_ptr<Order> make_order(const std::string& text) {
         return nullptr;
     }
     const std::string digits = text.substr(colon + 1);
-    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos) return nullptr;
+    if (digits.empty() || digits.size() > 9 || digits.find_first_not_of("0123456789") != std::string::npos)
+        return nullptr;
     const int number = std::stoi(digits);
     if (kind == "random") return std::make_unique<Random>(number);
     if (kind == "before") return std::make_unique<Before>(number);

@@ -9,10 +9,10 @@ namespace {
 class Table : public Registry {
 public:
     Table() {
-        for (const auto family : {register_unary, register_binary, register_ternary, register_fill, register_copy,
-                                  register_matmul, register_reduce, register_norm, register_index, register_sort,
-                                  register_convolution, register_pool, register_attention, register_quant, register_moe,
-                                  register_random}) {
+        for (const auto family :
+             {register_unary, register_binary, register_ternary, register_fill, register_copy, register_matmul,
+              register_reduce, register_norm, register_index, register_sort, register_convolution, register_pool,
+              register_attention, register_quant, register_moe, register_random}) {
             family(*this);
         }
     }

@@ -72,8 +72,8 @@ public:
     void destroy_event(Event* event);
     Event* event(aclrtEvent handle);
 
-    // Sends work to a stream, or to the graph that captures it. Returns the launch's number within the graph or, outside
-    // of captures, since the stream order was set.
+    // Sends work to a stream, or to the graph that captures it. Returns the launch's number within the graph or,
+    // outside of captures, since the stream order was set.
     int launch(Stream& stream, Launch launch);
     void record(Stream& stream, Event& event);
     void wait(Stream& stream, Event& event);

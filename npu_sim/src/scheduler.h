@@ -20,8 +20,8 @@ struct Lane {
     };
 
     int id = 0;
-    int rank = 0;           // 0 the device's default stream, 1 other streams, 2 side streams inside a replay
-    bool transient = false; // forgotten once it is empty
+    int rank = 0;            // 0 the device's default stream, 1 other streams, 2 side streams inside a replay
+    bool transient = false;  // forgotten once it is empty
     uint64_t submitted = 0;
     uint64_t done = 0;
     std::deque<Entry> queue;

@@ -13,10 +13,10 @@ namespace {
 
 const std::map<std::string, Kind>& kinds() {
     static const std::map<std::string, Kind> table = {
-        {"list", Kind::tensors}, {"scalar", Kind::scalar}, {"scalars", Kind::scalars}, {"ints", Kind::ints},
-        {"floats", Kind::floats}, {"bools", Kind::bools},  {"i64", Kind::i64},         {"i32", Kind::i32},
-        {"i8", Kind::i8},        {"bool", Kind::boolean},  {"f64", Kind::f64},         {"f32", Kind::f32},
-        {"str", Kind::string},   {"dtype", Kind::dtype},
+        {"list", Kind::tensors},  {"scalar", Kind::scalar}, {"scalars", Kind::scalars}, {"ints", Kind::ints},
+        {"floats", Kind::floats}, {"bools", Kind::bools},   {"i64", Kind::i64},         {"i32", Kind::i32},
+        {"i8", Kind::i8},         {"bool", Kind::boolean},  {"f64", Kind::f64},         {"f32", Kind::f32},
+        {"str", Kind::string},    {"dtype", Kind::dtype},
     };
     return table;
 }

@@ -6,7 +6,23 @@
 
 namespace npusim {
 
-enum class Kind { tensor, tensors, scalar, scalars, ints, floats, bools, i64, i32, i8, boolean, f64, f32, string, dtype };
+enum class Kind {
+    tensor,
+    tensors,
+    scalar,
+    scalars,
+    ints,
+    floats,
+    bools,
+    i64,
+    i32,
+    i8,
+    boolean,
+    f64,
+    f32,
+    string,
+    dtype
+};
 enum class Direction { in, out, inout };
 
 struct Parameter {

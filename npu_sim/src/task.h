@@ -24,7 +24,8 @@ struct Task {
     std::function<void()> work;
     TicketPtr awaits;
     TicketPtr signals;
-    int node = -1;  // number of the launch among the launches of its graph or of the eager call; -1 for records and waits
+    int node =
+        -1;  // number of the launch among the launches of its graph or of the eager call; -1 for records and waits
 };
 
 }  // namespace npusim

@@ -296,6 +296,31 @@ def copies():
     return torch.equal(pinned, x.cpu())
 
 
+def collectives():
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("hccl", store=store, rank=0, world_size=1)
+    x, gathered = inputs()[0], torch.empty(SIZE, SIZE, device="npu")
+    torch.distributed.all_reduce(x)
+    torch.distributed.all_gather_into_tensor(gathered, x)
+    right = torch.equal(gathered.cpu(), inputs()[0].cpu())
+    torch.distributed.destroy_process_group()
+    return right
+
+
+def random_numbers_in_a_graph():
+    torch._dynamo.reset()
+
+    def forward(x):
+        return x + torch.randn_like(x)
+
+    forward, x = (
+        torch.compile(forward, backend="npugraph_ex", fullgraph=True, dynamic=False),
+        torch.zeros(4, device="npu"),
+    )
+    first, second = forward(x).tolist(), forward(x).tolist()
+    return first != second and all(abs(number) < 10 for number in first + second)
+
+
 def log_lines():
     x, y = inputs()[:2]
     records = log_of(lambda: torch.cat([x, y]).add_(1))

@@ -55,3 +55,11 @@ def test_operator_without_entry_fails_by_name(scenarios: dict[str, Any]) -> None
 
 def test_device_works_again_after_the_error_is_cleared(scenarios: dict[str, Any]) -> None:
     assert scenarios["launches_after_failure"] == [3, 3]
+
+
+def test_collectives_of_a_world_of_one(scenarios: dict[str, Any]) -> None:
+    assert scenarios["collectives"] is True
+
+
+def test_each_replay_draws_other_random_numbers(scenarios: dict[str, Any]) -> None:
+    assert scenarios["random_numbers_in_a_graph"] is True
