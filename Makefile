@@ -5,7 +5,7 @@
 PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
-PACKAGES := cli codegen dsl grammars
+PACKAGES := cli codegen dsl grammars verify
 
 # A strict editable install links every file by itself, so it is made again when the list of files changes.
 FILES := $(shell find $(PACKAGES) -type f -not -name '*.py[co]' | LC_ALL=C sort | cksum | cut -d' ' -f1)

@@ -18,7 +18,7 @@ from streamsched.cli.console import ABNORMAL, CLEAN, say
 from streamsched.dsl.files import ReadError
 
 INTERRUPTED = 130
-VERBS = ("trace", "lint", "fmt", "gen", "show", "explain")
+VERBS = ("trace", "lint", "fmt", "gen", "show", "verify", "explain")
 
 
 class VerbGroup(click.Group):

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.diagnostic import Diagnostic, Edit, Severity, apply_edits
 from streamsched.dsl.files import ScheduleFile, read_schedule
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.syntax import tree
@@ -54,13 +54,22 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(diagnostic.severity is Severity.ERROR for diagnostic in diagnostics)
 
 
-def load(path: str, *, target: str | None = None, verbose: bool = False, progress: Progress | None = None) -> Loaded:
+def load(
+    path: str,
+    *,
+    target: str | None = None,
+    instead: tuple[str, ...] = (),
+    verbose: bool = False,
+    progress: Progress | None = None,
+) -> Loaded:
     """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input).
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
-    for the schedule's own. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
+    for the schedule's own. `instead` are `model` and `input` statements that stand in for the schedule's: its model is
+    then traced anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
     """
-    loaded = _with_trace(_parsed(path), verbose, progress)
+    parsed = _parsed(path, instead)
+    loaded = _traced(parsed, verbose, progress) if instead else _with_trace(parsed, verbose, progress)
     with _collector_off():
         return _checked(_planned(loaded, target))
 
@@ -126,10 +135,29 @@ def _tensors(spec: tree.InputSpec) -> list[InputTensor]:
     return [InputTensor(name.text, spec.dtype, shape) for name in spec.names]
 
 
-def _parsed(path: str) -> Loaded:
+_STAND_IN = {"model": (tree.ModelStatement,), "input": (tree.InputStatement, tree.InputsFromStatement)}
+
+
+def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:
     file = read_schedule(path)
+    if instead:
+        file = replace(file, text=_replaced(parse(file.text, file.path).schedule, file.text, instead))
     parsed = parse(file.text, file.path)
     return Loaded(file, parsed.schedule, diagnostics=parsed.diagnostics)
+
+
+def _replaced(schedule: tree.Schedule, text: str, instead: tuple[str, ...]) -> str:
+    """The text with the statements of `instead` in the place of its own of the same kind; new ones at the end."""
+    edits: list[Edit] = []
+    added: list[str] = []
+    for kind, classes in _STAND_IN.items():
+        given = [statement for statement in instead if statement.split(maxsplit=1)[0] in (kind, f"{kind}s")]
+        spans = [statement.span for statement in schedule.statements if isinstance(statement, classes)]
+        if given and spans:
+            edits += [Edit(spans[0], "\n".join(given)), *(Edit(span, "") for span in spans[1:])]
+        else:
+            added += given
+    return "\n".join((apply_edits(text, tuple(edits)), *added))
 
 
 def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loaded:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("cli", "codegen", "dsl", "grammars")
+PACKAGES = ("cli", "codegen", "dsl", "grammars", "verify")
 EXAMPLE = ROOT / "examples" / "multi_stream"
 
 

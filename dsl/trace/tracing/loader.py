@@ -56,22 +56,22 @@ def is_file(name: str) -> bool:
     return name.endswith(".py") or "/" in name
 
 
-def load_model(session: Session) -> torch.nn.Module | Diagnostic:
-    """The model of the request, in evaluation mode, on the meta device."""
+def load_model(session: Session, device: str = "meta") -> torch.nn.Module | Diagnostic:
+    """The model of the request, in evaluation mode, built under `device`; on the meta device all of it."""
     request = session.request
     found = _attribute(session, request.file, request.attribute, request.model_span)
     if isinstance(found, Diagnostic):
         return found
     target = found.value
     if not isinstance(target, torch.nn.Module):
-        target = _build(session, target)
+        target = _build(session, target, device)
     if isinstance(target, Diagnostic):
         return target
     # A schedule is for inference: dropout must not draw, batch norm must not count.
-    return _on_meta(target).eval()
+    return (_on_meta(target) if device == "meta" else target).eval()
 
 
-def _build(session: Session, target: object) -> torch.nn.Module | Diagnostic:
+def _build(session: Session, target: object, device: str) -> torch.nn.Module | Diagnostic:
     request = session.request
     spelled = f'"{request.file}:{request.attribute}"'
     if not callable(target):
@@ -80,7 +80,7 @@ def _build(session: Session, target: object) -> torch.nn.Module | Diagnostic:
     if missing:
         return rules.not_a_module(request.model_span, f"{spelled} cannot be called without its argument `{missing[0]}`")
     try:
-        with torch.device("meta"), torch.no_grad():
+        with torch.device(device), torch.no_grad():
             built = target()
     except (Exception, SystemExit) as error:
         return _raised(session, error, request.model_span, f"{spelled} cannot be built")

@@ -1,0 +1,90 @@
+"""verify on the CPU: it agrees on every example, and sees every sync that is taken out of the plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from click.testing import CliRunner
+
+from streamsched.cli.main import cli
+from streamsched.dsl.pipeline import Loaded, load
+from streamsched.dsl.program.edit import without
+from streamsched.dsl.program.steps import Hazard, Program, StepKind
+from streamsched.verify.compare import differences
+from streamsched.verify.run import verify
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TINY = {
+    "deepseek_moe": ('model "model.py:tiny"', "input hidden_states: bf16[1, 16, 64]"),
+    "two_tower": ('model "model.py:tiny"',),
+    "multi_stream": ("input in1, in2, in3, in4: f16[8, 8]",),
+    "limit_cores": ("input in1, in2, in3, in4: f16[8, 8]",),
+    "side_branch": ("input x: f16[8, 8]",),
+    "inception": ("input x: f32[1, 192, 7, 7]",),
+}
+
+
+def loaded(name: str, target: str) -> Loaded:
+    found = load(str(EXAMPLES / name / f"{name}.sched"), target=target, instead=TINY[name])
+    assert not found.failed, found.diagnostics
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(TINY))
+def test_every_example_agrees(name: str) -> None:
+    verdict = verify(loaded(name, "npu"), "cpu", 3, 4, 0)
+    assert not isinstance(verdict, tuple), verdict
+    assert verdict.agrees, (verdict.failures, verdict.differences[:3])
+    assert len(verdict.orders) == 6
+
+
+def carries_data(program: Program, wait: int) -> bool:
+    """Whether the plan needs this wait for numbers: for data, or for the inputs or outputs of side streams."""
+    return any(
+        reason.hazard in (Hazard.RAW, Hazard.WAR, Hazard.WAW)
+        or (reason.order >= 0 and set(program.steps[reason.before].writes) & set(program.steps[reason.after].reads))
+        for reason in program.steps[wait].reasons
+    )
+
+
+@pytest.mark.parametrize("name", ["side_branch", "two_tower", "inception"])
+def test_every_wait_that_carries_data_is_missed(name: str) -> None:
+    found = loaded(name, "npu")
+    assert found.program is not None
+    waits = [i for i, s in enumerate(found.program.steps) if s.kind is StepKind.WAIT and carries_data(found.program, i)]
+    assert waits
+    for wait in waits:
+        thinned = replace(found, program=without(found.program, wait))
+        verdict = verify(thinned, "cpu", 2, 2, 0)
+        assert not isinstance(verdict, tuple)
+        assert not verdict.agrees, found.program.steps[wait].name
+
+
+def test_a_record_stream_taken_out_is_missed() -> None:
+    found = loaded("multi_stream", "npugraph_ex")
+    assert found.program is not None
+    (record,) = [i for i, s in enumerate(found.program.steps) if s.kind is StepKind.RECORD_STREAM]
+    verdict = verify(replace(found, program=without(found.program, record)), "cpu", 2, 2, 0)
+    assert not isinstance(verdict, tuple)
+    assert {difference.where for difference in verdict.differences} == {"output[2]"}
+    assert "side streams last" in {difference.order for difference in verdict.differences}
+
+
+def test_the_command_says_what_agreed() -> None:
+    schedule = str(EXAMPLES / "side_branch" / "side_branch.sched")
+    result = CliRunner().invoke(cli, ["verify", schedule, "--orders", "1", "--input", "x: f16[4, 4]"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[-1] == "cpu: all outputs agree"
+
+
+def test_nan_equals_nan_and_every_kind_of_difference_is_named() -> None:
+    nan = torch.tensor([float("nan"), 1.0])
+    assert list(differences({"a": [nan, 3]}, {"a": [nan.clone(), 3]}, "o", 0)) == []
+    found = list(differences((nan, nan + 1, 4), (nan, nan, 5), "o", 1))
+    assert [(d.where, d.differing, d.total) for d in found] == [("output[1]", 1, 2), ("output[2]", 1, 1)]
+    assert found[0].largest == 1.0
+    assert [d.where for d in differences(nan, nan.double(), "o", 0)] == ["output"]
+    assert [d.where for d in differences([nan], [nan, nan], "o", 0)] == ["output"]

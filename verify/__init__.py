@@ -1,0 +1,1 @@
+"""Running what was generated against the original, under many stream orders."""

@@ -1,0 +1,182 @@
+"""The ops of a program run one by one on the CPU, in an order that the device might have chosen.
+
+Each op runs as the trace has it. A value that is read before the op that makes it has run is garbage (NaN), and so is a
+block that got a new owner while somebody still used it: where the plan lacks a sync, numbers differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+
+from streamsched.dsl.program.steps import Program, StepKind
+from streamsched.dsl.trace import model
+from streamsched.dsl.trace.model import NONE, Op, OpKind, Trace, refs
+from streamsched.verify.orders import StreamOrder, execution
+from streamsched.verify.tasks import Task
+
+Environment = dict[int, torch.Tensor]
+"""What each value holds, by its number in the trace."""
+
+LARGEST_GARBAGE = 3
+"""Integers have no NaN: garbage integers are this large, so that they still index small tables."""
+
+
+class Interpreter:
+    """Runs the tasks of several calls. State that outlives a call (inputs' buffers, parameters) is shared by all."""
+
+    def __init__(self, program: Program, root: torch.nn.Module) -> None:
+        assert program.trace is not None
+        self.program = program
+        self.trace: Trace = program.trace
+        self.fixed = _fixed(self.trace, root)
+        self.buffers: Environment = {}
+        self.environments: dict[int, Environment] = {}
+        self.outputs: dict[int, Any] = {}
+        self.by_storage = _by_storage(self.trace)
+
+    def run(self, tasks: Sequence[Task], order: StreamOrder, inputs: Sequence[Environment]) -> list[Any]:
+        """Run `tasks` in the order `order`; `inputs[call]` are the inputs of each call. Returns each call's outputs."""
+        self.buffers = {value: torch.empty_like(tensor) for value, tensor in inputs[0].items()}
+        self.environments = {call: dict(self.fixed) | self.buffers for call in range(len(inputs))}
+        for index in execution(tasks, order):
+            task = tasks[index]
+            for call, free in task.overwrites:
+                self._overwrite(call, self.program.steps[free].storage)
+            step = self.program.steps[task.step]
+            if step.kind is StepKind.ENTRY:
+                for value, tensor in inputs[task.call].items():
+                    self.buffers[value].copy_(tensor)
+            elif step.kind is StepKind.EXIT:
+                self.outputs[task.call] = _copied(self._argument(self.trace.result, task.call))
+            elif step.op != NONE and step.runs:
+                self._launch(step.op, task.call)
+        return [self.outputs[call] for call in range(len(inputs))]
+
+    def run_serially(self, inputs: Sequence[Environment]) -> list[Any]:
+        """Run every call's ops in program order, nothing freed: the reference."""
+        self.environments = {
+            call: dict(self.fixed) | {value: tensor.clone() for value, tensor in given.items()}
+            for call, given in enumerate(inputs)
+        }
+        found = []
+        for call in range(len(inputs)):
+            for index, op in enumerate(self.trace.ops):
+                if op.kind is not OpKind.VIEW:
+                    self._launch(index, call)
+            found.append(_copied(self._argument(self.trace.result, call)))
+        return found
+
+    def _launch(self, op: int, call: int) -> None:
+        environment = self.environments[call]
+        result = self._call(self.trace.ops[op], call)
+        _bind(self.trace.ops[op].result, result, environment)
+
+    def _call(self, op: Op, call: int) -> Any:
+        args = [self._argument(argument, call) for argument in op.args]
+        kwargs = {name: self._argument(argument, call) for name, argument in op.kwargs}
+        return _function(op.target)(*args, **kwargs)
+
+    def _value(self, value: int, call: int) -> torch.Tensor:
+        """What a value holds now; a view is taken of what its base holds now."""
+        environment = self.environments[call]
+        producer = self.trace.values[value].producer
+        if value not in environment and producer != NONE and self.trace.ops[producer].kind is OpKind.VIEW:
+            held = any(v in environment for argument in self.trace.ops[producer].args for v in refs(argument))
+            if held:
+                self._launch(producer, call)
+        if value not in environment:
+            environment[value] = _garbage(self.trace.values[value])
+        return environment[value]
+
+    def _argument(self, argument: model.Argument, call: int) -> Any:
+        match argument:
+            case model.Ref(value):
+                return self._value(value, call)
+            case model.Literal(text):
+                return _literal(text)
+            case model.Sequence(kind, items):
+                made = [self._argument(item, call) for item in items]
+                return slice(*made) if kind == "slice" else tuple(made) if kind == "tuple" else made
+            case model.Mapping(keys, items):
+                return {_literal(k): self._argument(item, call) for k, item in zip(keys, items, strict=True)}
+            case model.Instance(_, fields, items):
+                return {f: self._argument(item, call) for f, item in zip(fields, items, strict=True)}
+            case model.Opaque(text):
+                raise NotImplementedError(f"an argument that has no value on the CPU: {text}")
+
+    def _overwrite(self, call: int, storage: int) -> None:
+        """The block of `storage` has a new owner, who has written to it."""
+        for value in self.by_storage.get(storage, ()):
+            tensor = self.environments[call].get(value)
+            if tensor is not None and self.trace.values[value].storages == (storage,):
+                _spoil(tensor)
+
+
+def _function(target: str) -> Callable[..., Any]:
+    """The operator of that name, or what stands in for it where the CPU has no kernel for its dtypes."""
+    if target == "aten.histc.default":
+        return _histc
+    namespace, packet, overload = target.split(".", 2)
+    return cast("Callable[..., Any]", getattr(getattr(getattr(torch.ops, namespace), packet), overload))
+
+
+def _histc(values: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+    return torch.histc(values.double(), *args, **kwargs).to(values.dtype)
+
+
+def _fixed(trace: Trace, root: torch.nn.Module) -> Environment:
+    """The values that no op makes and no caller gives: parameters, buffers, constants."""
+    names = {"self": root, "torch": torch}
+    given = set(trace.inputs)
+    return {
+        index: eval(value.expression, names)  # the tracer's own expressions
+        for index, value in enumerate(trace.values)
+        if value.producer == NONE and index not in given
+    }
+
+
+def _by_storage(trace: Trace) -> Mapping[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for index, value in enumerate(trace.values):
+        for storage in value.storages:
+            found.setdefault(storage, []).append(index)
+    return found
+
+
+def _bind(tree: model.Argument, result: Any, environment: Environment) -> None:
+    match tree:
+        case model.Ref(value):
+            environment[value] = result
+        case model.Sequence(_, items):
+            for item, part in zip(items, result, strict=True):
+                _bind(item, part, environment)
+        case _:
+            pass
+
+
+def _literal(text: str) -> Any:
+    return "cpu" if text == "'meta'" else eval(text.replace("device='meta'", "device='cpu'"), {"torch": torch})
+
+
+def _garbage(value: model.Value) -> torch.Tensor:
+    tensor = torch.empty_strided(value.shape, value.stride, dtype=getattr(torch, value.dtype))
+    return _spoil(tensor)
+
+
+def _spoil(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.is_floating_point() or tensor.is_complex():
+        return tensor.fill_(float("nan"))
+    return tensor.fill_(True if tensor.dtype is torch.bool else LARGEST_GARBAGE)
+
+
+def _copied(tree: Any) -> Any:
+    if isinstance(tree, torch.Tensor):
+        return tree.clone()
+    if isinstance(tree, list | tuple):
+        return [_copied(item) for item in tree]
+    if isinstance(tree, dict):
+        return {key: _copied(item) for key, item in tree.items()}
+    return tree

@@ -1,0 +1,21 @@
+"""A verdict as text for people."""
+
+from __future__ import annotations
+
+from streamsched.verify.verdict import Verdict
+
+SHOWN = 10
+"""How many differences are spelled out."""
+
+
+def render(verdict: Verdict) -> str:
+    """What was compared, under what, and where it differs."""
+    under = f"{verdict.calls} calls under {len(verdict.orders)} orders ({', '.join(verdict.orders[:2])}, random)"
+    lines = [f"{verdict.engine}: {verdict.compared}", f"{verdict.engine}: {under}"]
+    if verdict.agrees:
+        return "\n".join([*lines, f"{verdict.engine}: all outputs agree"])
+    found = [*map(str, verdict.failures), *map(str, verdict.differences)]
+    lines += [f"{verdict.engine}: DIFFERS: {text}" for text in found[:SHOWN]]
+    if len(found) > SHOWN:
+        lines.append(f"{verdict.engine}: ... and {len(found) - SHOWN} more")
+    return "\n".join(lines)
