@@ -16,6 +16,7 @@ import click
 
 from streamsched.cli.console import ABNORMAL, CLEAN, say
 from streamsched.dsl.files import ReadError
+from streamsched.dsl.nearest import nearest
 
 INTERRUPTED = 130
 VERBS = ("trace", "lint", "fmt", "gen", "show", "verify", "explain")
@@ -42,10 +43,8 @@ class VerbGroup(click.Group):
         """The verb that the first word names; for an unknown one, say which may be meant."""
         verb = args[0]
         if verb not in VERBS and not verb.startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(verb, VERBS, n=1)
-            ctx.fail(f"there is no verb {verb}" + (f"; did you mean {near[0]}?" if near else ""))
+            near = nearest(verb, VERBS)
+            ctx.fail(f"there is no verb {verb}" + (f"; did you mean {near}?" if near else ""))
         return super().resolve_command(ctx, args)
 
 

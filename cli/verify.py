@@ -9,7 +9,7 @@ import click
 from streamsched.cli import console
 
 
-@click.command("verify", short_help="Run the generated forward against the original under many stream orders.")
+@click.command("verify", short_help="Run the generated forward against the original.")
 @click.argument("schedule", metavar="FILE")
 @click.option("--engine", type=click.Choice(["cpu"]), default="cpu", show_default=True, help="What runs the ops.")
 @click.option("--orders", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Random orders to try.")

@@ -16,6 +16,12 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """A help line with the nearest known word; None where none is like it."""
+    guess = nearest(word, known)
+    return f"did you mean `{guess}`?" if guess else None
+
+
 def nearest_paths(path: str, known: Iterable[str]) -> list[str]:
     """Up to three dotted paths most like `path`, best first; those that end in the same segment count too."""
     from difflib import get_close_matches  # needed only when something is wrong

@@ -16,9 +16,10 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.tracing.example_inputs import by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
-from streamsched.dsl.trace.tracing.loader import Session, by_position, load_inputs, load_model
+from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.verify.samples import fill_parameters
 
 Sample = dict[int, torch.Tensor]

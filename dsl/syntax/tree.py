@@ -28,9 +28,6 @@ class Name:
     span: Span = field(compare=False, kw_only=True)
 
 
-# Selectors
-
-
 @dataclass(frozen=True, slots=True)
 class ModuleSelector:
     """`module "GLOB"`: every op inside the module calls that match."""
@@ -142,9 +139,6 @@ Selector: TypeAlias = (
     | DifferenceSelector
     | IndexSelector
 )
-
-
-# Statements
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,6 @@ from typing import TypeAlias
 NONE = -1
 
 
-# Arguments: trees of values and constants
-
-
 @dataclass(frozen=True, slots=True)
 class Ref:
     """A value used as an argument or returned."""
@@ -78,9 +75,6 @@ def refs(argument: Argument) -> Iterator[int]:
             yield from refs(item)
 
 
-# Where things come from
-
-
 @dataclass(frozen=True, slots=True)
 class Position:
     """A call in the user's source. `file` is a key of `Trace.sources`; lines and columns count from 1, end exclusive.
@@ -122,9 +116,6 @@ class Source:
     digest: str
     package: str = ""
     version: str = ""
-
-
-# Memory
 
 
 class StorageKind(enum.Enum):
@@ -177,9 +168,6 @@ class Value:
     def __post_init__(self) -> None:
         assert self.storages, f"{self.name} lies nowhere"
         assert (self.producer == NONE) == bool(self.expression), self
-
-
-# Ops
 
 
 class OpKind(enum.Enum):

@@ -231,7 +231,7 @@ def unreadable_trace(span: Span, message: str) -> Diagnostic:
     Use instead:
         streamsched trace model.sched       # writes it anew
     """
-    return unreadable_trace.diagnostic(span, message, help="make it anew with `streamsched trace`")
+    return unreadable_trace.diagnostic(span, message, help=f"make it anew with `streamsched trace {span.file}`")
 
 
 @rule("TRC112", "trace-of-other-version", Severity.ERROR)
@@ -250,7 +250,7 @@ def trace_of_other_version(span: Span, message: str) -> Diagnostic:
         streamsched trace model.sched
         streamsched lint model.sched
     """
-    return trace_of_other_version.diagnostic(span, message, help="make it anew with `streamsched trace`")
+    return trace_of_other_version.diagnostic(span, message, help=f"make it anew with `streamsched trace {span.file}`")
 
 
 @rule("TRC201", "attribute-not-kept", Severity.WARNING)
@@ -289,7 +289,7 @@ def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: t
         streamsched lint model.sched
     """
     return stale_trace.diagnostic(
-        span, message, related=related, notes=notes, help="make it anew with `streamsched trace`"
+        span, message, related=related, notes=notes, help=f"make it anew with `streamsched trace {span.file}`"
     )
 
 

@@ -180,9 +180,6 @@ def _one_line(statement: ast.stmt, text: str) -> str:
     return " ".join(segment.split())
 
 
-# Names
-
-
 def _header(statement: ast.stmt) -> Iterator[ast.expr]:
     """Every expression that runs as part of the statement itself: not its blocks, nor what lambdas hold."""
     stack: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]

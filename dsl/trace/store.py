@@ -112,9 +112,6 @@ def digest(trace: Trace) -> str:
     return hashlib.sha256(encode(content).encode()).hexdigest()
 
 
-# Writing
-
-
 class _Table:
     """Items numbered as they are first met."""
 
@@ -225,9 +222,6 @@ def encode(trace: Trace) -> str:
         "arguments": w.arguments.rows,
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-
-
-# Reading
 
 
 @contextlib.contextmanager

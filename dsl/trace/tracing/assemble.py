@@ -350,9 +350,6 @@ def _tree(value: Any, made: Any) -> Argument:
     return Literal("None")
 
 
-# What surrounds the graph
-
-
 def parameters(root: torch.nn.Module) -> tuple[Parameter, ...]:
     """The parameters of forward(). A default that has no printed form is `...`."""
     found: list[Parameter] = []

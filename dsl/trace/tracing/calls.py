@@ -10,6 +10,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
+import torch.nn.modules.module as module_state
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from streamsched.dsl.trace.model import NONE, Argument, Literal
@@ -92,6 +93,8 @@ class Calls:
         finally:
             for handle in handles:
                 handle.remove()
+            # torch's handle leaves this mark of itself behind, and torch.compile then warns of global hooks.
+            module_state._global_forward_hooks_with_kwargs.pop(handles[1].id, None)
 
     def _enter(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
         if _key(module) not in self._modules or not (self._stack or _key(module) == self._root):

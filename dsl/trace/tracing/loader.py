@@ -1,15 +1,13 @@
-"""Importing the user's model and making its example inputs."""
+"""Importing the user's model."""
 
 from __future__ import annotations
 
 import copy
-import difflib
 import importlib
 import importlib.util
 import inspect
 import operator
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -18,8 +16,9 @@ from typing import Any
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
+from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.request import DTYPES, TraceRequest
+from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.frames import Internals
@@ -43,14 +42,6 @@ class Session:
         return failures.full_traceback(error, self.verbose)
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """How forward() is called."""
-
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
 def is_file(name: str) -> bool:
     """Whether the part before the colon names a file, and no package."""
     return name.endswith(".py") or "/" in name
@@ -59,7 +50,7 @@ def is_file(name: str) -> bool:
 def load_model(session: Session, device: str = "meta") -> torch.nn.Module | Diagnostic:
     """The model of the request, in evaluation mode, built under `device`; on the meta device all of it."""
     request = session.request
-    found = _attribute(session, request.file, request.attribute, request.model_span)
+    found = find_attribute(session, request.file, request.attribute, request.model_span)
     if isinstance(found, Diagnostic):
         return found
     target = found.value
@@ -83,7 +74,7 @@ def _build(session: Session, target: object, device: str) -> torch.nn.Module | D
         with torch.device(device), torch.no_grad():
             built = target()
     except (Exception, SystemExit) as error:
-        return _raised(session, error, request.model_span, f"{spelled} cannot be built")
+        return raised(session, error, request.model_span, f"{spelled} cannot be built")
     if not isinstance(built, torch.nn.Module):
         return rules.not_a_module(
             request.model_span, f"{spelled} returns a {type(built).__name__}, not a torch.nn.Module"
@@ -124,33 +115,30 @@ def _tensors(model: torch.nn.Module) -> list[torch.Tensor]:
     return found
 
 
-# Finding attributes
-
-
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
+    """An attribute that was found; it may be anything, a Diagnostic too."""
+
     value: Any
 
 
-def _attribute(session: Session, file: str, attribute: str, span: Span) -> _Found | Diagnostic:
+def find_attribute(session: Session, file: str, attribute: str, span: Span) -> Found | Diagnostic:
+    """The attribute `attribute` of the file or package `file`, which is imported for it."""
     module = _module(session, file, span)
     if isinstance(module, Diagnostic):
         return module
     try:
-        return _Found(operator.attrgetter(attribute)(module))
+        return Found(operator.attrgetter(attribute)(module))
     except AttributeError:
         names = [name for name in vars(module) if not name.startswith("_")]
-        near = difflib.get_close_matches(attribute, names, 1)
-        return rules.model_not_found(
-            span, f"{file} has no attribute `{attribute}`", f"did you mean `{near[0]}`?" if near else None
-        )
+        return rules.model_not_found(span, f"{file} has no attribute `{attribute}`", did_you_mean(attribute, names))
 
 
 def _module(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
     try:
         return _import_file(session, name, span) if is_file(name) else _import_package(name, span)
     except (Exception, SystemExit) as error:
-        return _raised(session, error, span, f"importing {name} fails")
+        return raised(session, error, span, f"importing {name} fails")
 
 
 def _import_package(name: str, span: Span) -> ModuleType | Diagnostic:
@@ -169,9 +157,9 @@ def _import_package(name: str, span: Span) -> ModuleType | Diagnostic:
 def _import_file(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
     path = Path(session.request.base, name)
     if not path.is_file():
-        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.py")], 1)
+        siblings = [p.name for p in path.parent.glob("*.py")]
         kind = "a folder" if path.is_dir() else "not there"
-        return rules.model_not_found(span, f"{path} is {kind}", f"did you mean `{near[0]}`?" if near else None)
+        return rules.model_not_found(span, f"{path} is {kind}", did_you_mean(path.name, siblings))
     dotted = _dotted(Path(name), Path(session.request.base))
     if dotted is not None:
         return importlib.import_module(dotted)
@@ -194,84 +182,9 @@ def _dotted(name: Path, base: Path) -> str | None:
     return ".".join([*folders, name.stem])
 
 
-def _raised(session: Session, error: BaseException, span: Span, what: str) -> Diagnostic:
+def raised(session: Session, error: BaseException, span: Span, what: str) -> Diagnostic:
+    """The finding that the user's code raised or exited while `what` was being done."""
     related, notes = session.related(error), session.notes(error)
     if isinstance(error, SystemExit):
         return rules.model_exits(span, f"{what}: it exits (code {error.code})", related, notes)
     return rules.model_raises(span, f"{what}: {failures.cause(error)}", related, notes)
-
-
-# Inputs
-
-
-def load_inputs(session: Session, model: torch.nn.Module) -> Inputs | Diagnostic:
-    """The example inputs of the request, on the meta device, checked against forward()'s parameters."""
-    request = session.request
-    span = request.inputs_span or request.schedule_span
-    made = _from_function(session, span) if request.inputs_from else _from_statements(request, span)
-    if isinstance(made, Diagnostic):
-        return made
-    return _check(model, made, span) or made
-
-
-def _from_statements(request: TraceRequest, span: Span) -> Inputs | Diagnostic:
-    tensors: dict[str, torch.Tensor] = {}
-    for tensor in request.inputs:
-        dtype = getattr(torch, DTYPES.get(tensor.dtype, tensor.dtype), None)
-        if not isinstance(dtype, torch.dtype):
-            near = difflib.get_close_matches(tensor.dtype, DTYPES, 1)
-            known = f"did you mean `{near[0]}`?" if near else f"the dtypes are {', '.join(DTYPES)}"
-            return rules.wrong_inputs(span, f"`{tensor.dtype}` of input `{tensor.name}` is no dtype", (), known)
-        if tensor.name in tensors:
-            return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
-        tensors[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device="meta")
-    return Inputs((), tensors)
-
-
-def _from_function(session: Session, span: Span) -> Inputs | Diagnostic:
-    assert session.request.inputs_from is not None
-    file, attribute = session.request.inputs_from
-    found = _attribute(session, file, attribute, span)
-    if isinstance(found, Diagnostic):
-        return found
-    try:
-        with torch.device("meta"), torch.no_grad():
-            made = found.value()
-    except (Exception, SystemExit) as error:
-        return _raised(session, error, span, f'"{file}:{attribute}" makes no inputs')
-    if isinstance(made, Mapping):
-        return Inputs((), dict(made))
-    if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], tuple) and isinstance(made[1], Mapping):
-        return Inputs(made[0], dict(made[1]))
-    if isinstance(made, tuple):
-        return Inputs(made, {})
-    return rules.wrong_inputs(
-        span,
-        f'"{file}:{attribute}" returns a {type(made).__name__}',
-        (),
-        "return a tuple (the positional arguments), a dict (the keyword arguments), or a pair of both",
-    )
-
-
-def _check(model: torch.nn.Module, inputs: Inputs, span: Span) -> Diagnostic | None:
-    """What is wrong with calling `model.forward` with `inputs`."""
-    signature = inspect.signature(model.forward)
-    names = list(signature.parameters)
-    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
-    spelled = f"forward({', '.join(map(str, signature.parameters.values()))})"
-    for name in inputs.kwargs:
-        if name not in signature.parameters and not takes_any:
-            near = difflib.get_close_matches(name, names, 1)
-            advice = f"did you mean `{near[0]}`?" if near else f"its parameters are {', '.join(names)}"
-            return rules.wrong_inputs(span, f"input `{name}` is no parameter of {spelled}", (), advice)
-    try:
-        signature.bind(*inputs.args, **inputs.kwargs)
-    except TypeError as error:
-        return rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
-    return None
-
-
-def by_position(model: torch.nn.Module, inputs: Inputs) -> Inputs:
-    """The same call with everything positional that can be, as people write it."""
-    bound = inspect.signature(model.forward).bind(*inputs.args, **inputs.kwargs)
-    return Inputs(bound.args, dict(bound.kwargs))

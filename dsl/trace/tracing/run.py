@@ -25,9 +25,10 @@ from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import assemble, failures
 from streamsched.dsl.trace.tracing.arguments import class_name, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
+from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user_code
-from streamsched.dsl.trace.tracing.loader import Inputs, Session, by_position, load_inputs, load_model
+from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
 from streamsched.dsl.trace.tracing.values import issue_of

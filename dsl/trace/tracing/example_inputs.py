@@ -1,0 +1,95 @@
+"""Making the example inputs that forward() is traced with."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.nearest import did_you_mean
+from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.request import DTYPES, TraceRequest
+from streamsched.dsl.trace.tracing.loader import Session, find_attribute, raised
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """How forward() is called."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def load_inputs(session: Session, model: torch.nn.Module) -> Inputs | Diagnostic:
+    """The example inputs of the request, on the meta device, checked against forward()'s parameters."""
+    request = session.request
+    span = request.inputs_span or request.schedule_span
+    made = _from_function(session, span) if request.inputs_from else _from_statements(request, span)
+    if isinstance(made, Diagnostic):
+        return made
+    return _check(model, made, span) or made
+
+
+def _from_statements(request: TraceRequest, span: Span) -> Inputs | Diagnostic:
+    tensors: dict[str, torch.Tensor] = {}
+    for tensor in request.inputs:
+        dtype = getattr(torch, DTYPES.get(tensor.dtype, tensor.dtype), None)
+        if not isinstance(dtype, torch.dtype):
+            known = did_you_mean(tensor.dtype, DTYPES) or f"the dtypes are {', '.join(DTYPES)}"
+            return rules.wrong_inputs(span, f"`{tensor.dtype}` of input `{tensor.name}` is no dtype", (), known)
+        if tensor.name in tensors:
+            return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
+        tensors[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device="meta")
+    return Inputs((), tensors)
+
+
+def _from_function(session: Session, span: Span) -> Inputs | Diagnostic:
+    assert session.request.inputs_from is not None
+    file, attribute = session.request.inputs_from
+    found = find_attribute(session, file, attribute, span)
+    if isinstance(found, Diagnostic):
+        return found
+    try:
+        with torch.device("meta"), torch.no_grad():
+            made = found.value()
+    except (Exception, SystemExit) as error:
+        return raised(session, error, span, f'"{file}:{attribute}" makes no inputs')
+    if isinstance(made, Mapping):
+        return Inputs((), dict(made))
+    if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], tuple) and isinstance(made[1], Mapping):
+        return Inputs(made[0], dict(made[1]))
+    if isinstance(made, tuple):
+        return Inputs(made, {})
+    return rules.wrong_inputs(
+        span,
+        f'"{file}:{attribute}" returns a {type(made).__name__}',
+        (),
+        "return a tuple (the positional arguments), a dict (the keyword arguments), or a pair of both",
+    )
+
+
+def _check(model: torch.nn.Module, inputs: Inputs, span: Span) -> Diagnostic | None:
+    """What is wrong with calling `model.forward` with `inputs`."""
+    signature = inspect.signature(model.forward)
+    names = list(signature.parameters)
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    spelled = f"forward({', '.join(map(str, signature.parameters.values()))})"
+    for name in inputs.kwargs:
+        if name not in signature.parameters and not takes_any:
+            advice = did_you_mean(name, names) or f"its parameters are {', '.join(names)}"
+            return rules.wrong_inputs(span, f"input `{name}` is no parameter of {spelled}", (), advice)
+    try:
+        signature.bind(*inputs.args, **inputs.kwargs)
+    except TypeError as error:
+        return rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
+    return None
+
+
+def by_position(model: torch.nn.Module, inputs: Inputs) -> Inputs:
+    """The same call with everything positional that can be, as people write it."""
+    bound = inspect.signature(model.forward).bind(*inputs.args, **inputs.kwargs)
+    return Inputs(bound.args, dict(bound.kwargs))
