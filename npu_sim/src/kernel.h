@@ -30,6 +30,7 @@ void register_matmul(Registry& registry);
 void register_reduce(Registry& registry);
 void register_norm(Registry& registry);
 void register_index(Registry& registry);
+void register_gather(Registry& registry);
 void register_sort(Registry& registry);
 void register_convolution(Registry& registry);
 void register_pool(Registry& registry);

@@ -10,6 +10,8 @@ namespace npusim {
 
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 // Positions of heads and tokens in a tensor of the layout BSH, BSND, SBH or BNSD.
 struct Layout {
     int64_t batch, heads, tokens, width;
@@ -61,45 +63,68 @@ struct Masking {
     int64_t diagonal = 0;  // a query sees keys up to its own number plus this
 };
 
-void attend(const Call& call, const std::string& layout, int64_t heads, double scale, const Masking& masking) {
-    const auto query = load<double>(call.tensor("query")), key = load<double>(call.tensor("key")),
-               value = load<double>(call.tensor("value"));
-    const Tensor& out = call.tensor("out");
-    const Layout q(layout, query.shape, heads);
-    const int64_t key_heads = heads_of(layout, key.shape, q.width);
-    const Layout k(layout, key.shape, key_heads), v(layout, value.shape, key_heads), o(layout, out.shape, q.heads);
-    const int64_t group = q.heads / k.heads;
-    Array<double> result(out.shape), greatest({q.batch, q.heads, q.tokens, 8}), total(greatest.shape);
-    std::vector<double> scores(k.tokens);
-    for (int64_t row = 0; row < q.batch * q.heads * q.tokens; ++row) {
-        const int64_t b = row / q.tokens / q.heads, h = row / q.tokens % q.heads, s = row % q.tokens;
-        double high = -std::numeric_limits<double>::infinity(), sum = 0;
+// The operands of one attention, read once.
+struct Problem {
+    Array<double> query, key, value;
+    Layout q, k, v;
+    double scale;
+    Masking masking;
+
+    // The scaled and masked scores of one query row.
+    std::vector<double> scores(int64_t b, int64_t h, int64_t s) const {
+        const int64_t key_head = h / (q.heads / k.heads);
+        std::vector<double> out(k.tokens);
         for (int64_t t = 0; t < k.tokens; ++t) {
+            const double* left = &query.values[q.at(b, h, s)];
+            const double* right = &key.values[k.at(b, key_head, t)];
             double score = 0;
-            for (int64_t d = 0; d < q.width; ++d) score += query[q.at(b, h, s) + d] * key[k.at(b, h / group, t) + d];
+            for (int64_t d = 0; d < q.width; ++d) score += left[d] * right[d];
             score *= scale;
             if (masking.mask.shift) score += Mask::element(*masking.mask.shift, b, h, s, t);
             const bool unseen = masking.mask.hidden && Mask::element(*masking.mask.hidden, b, h, s, t) != 0;
-            if (unseen || (masking.causal && t > s + masking.diagonal))
-                score = -std::numeric_limits<double>::infinity();
-            scores[t] = score;
-            high = std::max(high, score);
+            out[t] = unseen || (masking.causal && t > s + masking.diagonal) ? -kInfinity : score;
         }
+        return out;
+    }
+};
+
+void store_statistics(const Call& call, const char* name, const Array<double>& values) {
+    if (call.has(name) && call.tensor(name).numel() == values.size()) store(call.tensor(name), values);
+}
+
+Problem read_problem(const Call& call, const std::string& layout, int64_t heads, double scale, Masking masking) {
+    auto query = load<double>(call.tensor("query")), key = load<double>(call.tensor("key"));
+    auto value = load<double>(call.tensor("value"));
+    const Layout q(layout, query.shape, heads);
+    const int64_t key_heads = heads_of(layout, key.shape, q.width);
+    const Layout k(layout, key.shape, key_heads), v(layout, value.shape, key_heads);
+    return {std::move(query), std::move(key), std::move(value), q, k, v, scale, std::move(masking)};
+}
+
+void attend(const Call& call, const Problem& problem) {
+    constexpr int64_t kCopies = 8;  // the device keeps each row's statistics eight times
+    const Layout& q = problem.q;
+    const Layout& v = problem.v;
+    const Tensor& out = call.tensor("out");
+    const Layout o(q.name, out.shape, q.heads);
+    Array<double> result(out.shape), greatest({q.batch, q.heads, q.tokens, kCopies}), total(greatest.shape);
+    for (int64_t row = 0; row < q.batch * q.heads * q.tokens; ++row) {
+        const int64_t b = row / q.tokens / q.heads, h = row / q.tokens % q.heads, s = row % q.tokens;
+        auto scores = problem.scores(b, h, s);
+        const double high = *std::max_element(scores.begin(), scores.end());
+        double sum = 0;
         for (double& score : scores) sum += score = std::isinf(high) ? 0 : std::exp(score - high);
-        for (int64_t t = 0; t < k.tokens; ++t) {
+        for (int64_t t = 0; t < v.tokens; ++t) {
             const double share = sum == 0 ? 0 : scores[t] / sum;
-            for (int64_t d = 0; d < v.width; ++d) result[o.at(b, h, s) + d] += share * value[v.at(b, h / group, t) + d];
+            const double* from = &problem.value.values[v.at(b, h / (q.heads / v.heads), t)];
+            for (int64_t d = 0; d < v.width; ++d) result[o.at(b, h, s) + d] += share * from[d];
         }
-        for (int64_t i = 0; i < 8; ++i) {
-            greatest[row * 8 + i] = high;
-            total[row * 8 + i] = sum;
-        }
+        std::fill_n(greatest.values.begin() + row * kCopies, kCopies, high);
+        std::fill_n(total.values.begin() + row * kCopies, kCopies, sum);
     }
     store(out, result);
-    if (call.has("softmax_max") && call.tensor("softmax_max").numel() == greatest.size())
-        store(call.tensor("softmax_max"), greatest);
-    if (call.has("softmax_sum") && call.tensor("softmax_sum").numel() == total.size())
-        store(call.tensor("softmax_sum"), total);
+    store_statistics(call, "softmax_max", greatest);
+    store_statistics(call, "softmax_sum", total);
 }
 
 Masking masking_of(const Call& call, int64_t sparse_mode, int64_t queries, int64_t keys) {
@@ -126,8 +151,8 @@ void flash_attention(const Call& call) {
     const std::string& layout = call.text("layout");
     const int64_t queries = tokens_of(layout, call.tensor("query").shape),
                   keys = tokens_of(layout, call.tensor("key").shape);
-    attend(call, layout, call.integer("heads"), call.real("scale"),
-           masking_of(call, call.integer("sparse_mode"), queries, keys));
+    auto masking = masking_of(call, call.integer("sparse_mode"), queries, keys);
+    attend(call, read_problem(call, layout, call.integer("heads"), call.real("scale"), std::move(masking)));
 }
 
 // The pairs that a rotation turns: halves of the last dimension (mode 0), or neighbours (mode 1).

@@ -1,27 +1,13 @@
-// Reading and writing at positions that are data.
+// Indexing with lists of tensors: x[i, j], x[mask], and writes to such places.
 #include <algorithm>
 
 #include "elementwise.h"
 #include "kernel.h"
+#include "positions.h"
 
 namespace npusim {
 
 namespace {
-
-template <typename F>
-void with_type(const Tensor& tensor, F f) {
-    if (is_float(tensor.dtype)) f(double{});
-    else f(int64_t{});
-}
-
-int64_t checked(int64_t index, int64_t size, const Call& call) {
-    const int64_t position = index < 0 ? index + size : index;
-    if (position < 0 || position >= size) {
-        throw UnsupportedCall(call.op() + ": index " + std::to_string(index) + " is outside of " +
-                              std::to_string(size) + " (a missing sync can make an index garbage)");
-    }
-    return position;
-}
 
 // What `x[indices]` addresses: for every element of the indices' broadcast shape, flat positions of an inner block.
 struct Addressed {
@@ -98,40 +84,52 @@ bool adjacent(const std::vector<int64_t>& dims) {
     return true;
 }
 
-// Flat row-major positions within `shape` of the elements that x[indices] names, in order.
-Addressed address(const Shape& shape, const IndexList& list, const Call& call) {
-    std::vector<int64_t> before, after;  // dimensions without an index, around the place of the indices' shape
-    const bool together = adjacent(list.dims);
-    for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
-        if (std::find(list.dims.begin(), list.dims.end(), d) != list.dims.end()) continue;
-        (together && !list.dims.empty() && d < list.dims.front() ? before : after).push_back(d);
-    }
+Shape row_major(const Shape& shape) {
     Shape strides(shape.size(), 1);
     for (int64_t d = static_cast<int64_t>(shape.size()) - 2; d >= 0; --d) strides[d] = strides[d + 1] * shape[d + 1];
-    std::vector<int64_t> chosen(count(list.shape), 0);
-    for (size_t k = 0; k < list.dims.size(); ++k) {
-        for (size_t i = 0; i < chosen.size(); ++i) {
-            chosen[i] +=
-                checked(list.indices[k][static_cast<int64_t>(i)], shape[list.dims[k]], call) * strides[list.dims[k]];
+    return strides;
+}
+
+// Flat offsets of every combination of coordinates in some dimensions.
+std::vector<int64_t> offsets(const std::vector<int64_t>& dims, const Shape& shape, const Shape& strides) {
+    std::vector<int64_t> out{0};
+    for (const int64_t d : dims) {
+        std::vector<int64_t> next;
+        for (const int64_t base : out) {
+            for (int64_t i = 0; i < shape[d]; ++i) next.push_back(base + i * strides[d]);
         }
+        out = std::move(next);
     }
-    const auto offsets = [&](const std::vector<int64_t>& dims) {
-        std::vector<int64_t> out{0};
-        for (const int64_t d : dims) {
-            std::vector<int64_t> next;
-            for (const int64_t base : out) {
-                for (int64_t i = 0; i < shape[d]; ++i) next.push_back(base + i * strides[d]);
-            }
-            out = std::move(next);
-        }
-        return out;
-    };
+    return out;
+}
+
+// Flat offsets of what the indices choose, in the dimensions that have one.
+std::vector<int64_t> chosen_offsets(const IndexList& list, const Shape& shape, const Shape& strides, const Call& call) {
+    std::vector<int64_t> out(count(list.shape), 0);
+    for (size_t k = 0; k < list.dims.size(); ++k) {
+        const int64_t size = shape[list.dims[k]], stride = strides[list.dims[k]];
+        for (size_t i = 0; i < out.size(); ++i) out[i] += checked(list.indices[k].values[i], size, call) * stride;
+    }
+    return out;
+}
+
+// Flat row-major positions within `shape` of the elements that x[indices] names, in order.
+Addressed address(const Shape& shape, const IndexList& list, const Call& call) {
+    // The indices' own shape stands where they are when they are neighbours, else in front.
+    std::vector<int64_t> before, after;
+    const bool together = !list.dims.empty() && adjacent(list.dims);
+    for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
+        if (std::find(list.dims.begin(), list.dims.end(), d) != list.dims.end()) continue;
+        (together && d < list.dims.front() ? before : after).push_back(d);
+    }
     Addressed out;
     for (const int64_t d : before) out.result.push_back(shape[d]);
     out.result.insert(out.result.end(), list.shape.begin(), list.shape.end());
     for (const int64_t d : after) out.result.push_back(shape[d]);
-    const auto outer = offsets(before), inner = offsets(after);
-    for (const int64_t o : outer) {
+    const Shape strides = row_major(shape);
+    const auto chosen = chosen_offsets(list, shape, strides, call);
+    const auto inner = offsets(after, shape, strides);
+    for (const int64_t o : offsets(before, shape, strides)) {
         for (const int64_t c : chosen) {
             for (const int64_t i : inner) out.positions.push_back(o + c + i);
         }
@@ -165,241 +163,11 @@ void index_put(const Call& call) {
     });
 }
 
-// Calls f(position in the index, position in a tensor of `shape`) for gather and scatter along a dimension.
-template <typename F>
-void along(const Call& call, const Shape& shape, F f) {
-    const Tensor& index = call.tensor("index");
-    const int64_t dim = from_front(call.integer("dim"), static_cast<int64_t>(shape.size()));
-    const auto values = load<int64_t>(index);
-    Shape at(index.shape.size(), 0);
-    for (int64_t i = 0; i < values.size(); ++i) {
-        int64_t position = 0;
-        for (int64_t d = 0; d < static_cast<int64_t>(shape.size()); ++d) {
-            const int64_t coordinate = d == dim ? checked(values[i], shape[d], call) : at.empty() ? 0 : at[d];
-            position = position * shape[d] + coordinate;
-        }
-        f(i, position, at);
-        for (int d = index.rank() - 1; d >= 0 && ++at[d] == index.shape[d]; --d) at[d] = 0;
-    }
-}
-
-void gather(const Call& call) {
-    const Tensor& self = call.tensor("self");
-    with_type(self, [&](auto zero) {
-        const auto x = load<decltype(zero)>(self);
-        std::vector<decltype(zero)> out(call.output().numel());
-        along(call, self.shape, [&](int64_t i, int64_t position, const Shape&) { out[i] = x[position]; });
-        store(call.output(), out);
-    });
-}
-
-// reduce: 0 replaces, 1 adds, 2 multiplies.
-void scatter_with(const Call& call, int64_t reduce) {
-    const Tensor& self = call.tensor("self");
-    const Tensor& out = call.output();
-    with_type(self, [&](auto zero) {
-        using T = decltype(zero);
-        auto x = load<T>(self);
-        const bool constant = call.has("value");
-        const auto source =
-            constant ? Array<T>(Shape{1}, value_of<T>(call.scalar("value"))) : load<T>(call.tensor("source"));
-        along(call, self.shape, [&](int64_t, int64_t position, const Shape& at) {
-            int64_t from = 0;
-            for (size_t d = 0; d < at.size() && !constant; ++d) from = from * source.shape[d] + at[d];
-            T& target = x[position];
-            target = reduce == 1 ? target + source[from] : reduce == 2 ? target * source[from] : source[from];
-        });
-        store(out, x);
-    });
-}
-
-void scatter(const Call& call) { scatter_with(call, call.integer("reduce")); }
-void scatter_add(const Call& call) { scatter_with(call, 1); }
-
-void index_select(const Call& call) {
-    const Tensor& self = call.tensor("self");
-    const auto rows = load<int64_t>(call.tensor("index"));
-    const Split split(self.shape, call.integer("dim"));
-    with_type(self, [&](auto zero) {
-        const auto x = load<decltype(zero)>(self);
-        std::vector<decltype(zero)> out;
-        for (int64_t o = 0; o < split.outer; ++o) {
-            for (const int64_t row : rows.values) {
-                const auto begin = x.values.begin() + split.at(o, checked(row, split.length, call), 0);
-                out.insert(out.end(), begin, begin + split.inner);
-            }
-        }
-        store(call.output(), out);
-    });
-}
-
-void embedding(const Call& call) {
-    const Tensor& weight = call.tensor("weight");
-    const auto rows = load<int64_t>(call.tensor("indices"));
-    const auto x = load<double>(weight);
-    const int64_t width = weight.shape[1];
-    std::vector<double> out;
-    for (const int64_t row : rows.values) {
-        const auto begin = x.values.begin() + checked(row, weight.shape[0], call) * width;
-        out.insert(out.end(), begin, begin + width);
-    }
-    store(call.output(), out);
-}
-
-// Writes whole slices at positions along a dimension: combine(old value, new value).
-template <typename Combine>
-void write_slices(const Call& call, Combine combine) {
-    const Tensor& self = call.tensor("self");
-    const auto rows = load<int64_t>(call.tensor("index"));
-    const Split split(self.shape, call.integer("dim"));
-    with_type(self, [&](auto zero) {
-        auto x = load<decltype(zero)>(self);
-        const auto source = load<decltype(zero)>(call.tensor("source"));
-        for (int64_t o = 0; o < split.outer; ++o) {
-            for (int64_t k = 0; k < rows.size(); ++k) {
-                const int64_t row = checked(rows[k], split.length, call);
-                for (int64_t i = 0; i < split.inner; ++i) {
-                    auto& target = x[split.at(o, row, i)];
-                    target = combine(target, source[(o * rows.size() + k) * split.inner + i]);
-                }
-            }
-        }
-        store(call.output(), x);
-    });
-}
-
-void index_add(const Call& call) {
-    const double alpha = value_of<double>(call.scalar("alpha"));
-    write_slices(call, [alpha](auto old, auto value) { return static_cast<decltype(old)>(old + alpha * value); });
-}
-
-void index_copy(const Call& call) {
-    write_slices(call, [](auto, auto value) { return value; });
-}
-
-void index_fill(const Call& call) {
-    const Tensor& self = call.tensor("self");
-    const Split split(self.shape, call.integer("dim"));
-    auto x = load<double>(self);
-    const double value = value_of<double>(call.scalar("value"));
-    for (int64_t o = 0; o < split.outer; ++o) {
-        for (const int64_t row : call.ints("index")) {
-            for (int64_t i = 0; i < split.inner; ++i) x[split.at(o, checked(row, split.length, call), i)] = value;
-        }
-    }
-    store(call.output(), x);
-}
-
-void take(const Call& call) {
-    const auto x = load<double>(call.tensor("self"));
-    auto positions = load<int64_t>(call.tensor("index"));
-    std::vector<double> out;
-    for (const int64_t position : positions.values) out.push_back(x[checked(position, x.size(), call)]);
-    store(call.output(), out);
-}
-
-// self[index[n]] = updates[n]: the last dimension of the index holds the leading coordinates.
-void scatter_nd(const Call& call) {
-    const Tensor& self = call.tensor("self");
-    const Tensor& index = call.tensor("index");
-    auto x = load<double>(self);
-    const auto at = load<int64_t>(index);
-    const auto updates = load<double>(call.tensor("updates"));
-    const int64_t depth = index.shape.back(), slices = depth == 0 ? 1 : at.size() / depth,
-                  width = updates.size() / slices;
-    for (int64_t n = 0; n < slices; ++n) {
-        int64_t position = 0;
-        for (int64_t d = 0; d < depth; ++d)
-            position = position * self.shape[d] + checked(at[n * depth + d], self.shape[d], call);
-        for (int64_t i = 0; i < width; ++i) x[position * width + i] = updates[n * width + i];
-    }
-    store(self, x);
-}
-
-// The outputs of these two have room for the worst case; the handle's shape tells the wheel how much is used.
-void shrink(const Tensor& out, Shape shape) {
-    if (kind_of(out.handle) != HandleKind::tensor) return;
-    auto* handle = static_cast<aclTensor*>(const_cast<void*>(out.handle));
-    handle->value.shape = std::move(shape);
-}
-
-void nonzero(const Call& call) {
-    const Tensor& self = call.tensor("self");
-    Tensor out = call.output();
-    const auto x = load<double>(self);
-    std::vector<int64_t> found;
-    for (int64_t i = 0; i < x.size(); ++i) {
-        if (x[i] != 0) found.push_back(i);
-    }
-    const auto total = static_cast<int64_t>(found.size());
-    const bool by_dimension = call.op() == "aclnnNonzeroV2";  // (rank, total) instead of (total, rank)
-    std::vector<int64_t> coordinates(total * self.rank());
-    for (int64_t n = 0; n < total; ++n) {
-        int64_t rest = found[n];
-        for (int64_t d = self.rank() - 1; d >= 0; --d) {
-            coordinates[by_dimension ? d * total + n : n * self.rank() + d] = rest % self.shape[d];
-            rest /= self.shape[d];
-        }
-    }
-    out.shape = by_dimension ? Shape{self.rank(), total} : Shape{total, self.rank()};
-    out.strides = {out.shape[1], 1};
-    store(out, coordinates);
-    shrink(call.output(), out.shape);
-}
-
-void masked_select(const Call& call) {
-    const Shape shape = broadcast({call.tensor("self").shape, call.tensor("mask").shape});
-    const auto mask = load<int64_t>(call.tensor("mask"), shape);
-    Tensor out = call.output();
-    with_type(call.tensor("self"), [&](auto zero) {
-        const auto x = load<decltype(zero)>(call.tensor("self"), shape);
-        std::vector<decltype(zero)> chosen;
-        for (int64_t i = 0; i < x.size(); ++i) {
-            if (mask[i] != 0) chosen.push_back(x[i]);
-        }
-        out.shape = {static_cast<int64_t>(chosen.size())};
-        out.strides = {1};
-        store(out, chosen);
-    });
-    shrink(call.output(), out.shape);
-}
-
-void masked_scatter(const Call& call) {
-    const Tensor& self = call.tensor("self");
-    auto x = load<double>(self);
-    const auto mask = load<int64_t>(call.tensor("mask"), self.shape);
-    const auto source = load<double>(call.tensor("source"));
-    int64_t next = 0;
-    for (int64_t i = 0; i < x.size(); ++i) {
-        if (mask[i] != 0) x[i] = source[checked(next++, source.size(), call)];
-    }
-    store(self, x);
-}
-
 }  // namespace
 
 void register_index(Registry& registry) {
     registry.add("Index", index);
     registry.add("IndexPutImpl", index_put);
-    registry.add("Gather", gather);
-    for (const std::string prefix : {"", "Inplace"}) {
-        registry.add(prefix + "Scatter", scatter);
-        registry.add(prefix + "ScatterValue", scatter);
-        registry.add(prefix + "IndexCopy", index_copy);
-        registry.add(prefix + "IndexFillTensor", index_fill);
-        registry.add(prefix + "IndexFill", index_fill);
-    }
-    registry.add("ScatterNdUpdate", scatter_nd);
-    registry.add("ScatterAdd", scatter_add);
-    registry.add("IndexAdd", index_add);
-    registry.add("IndexAddV2", index_add);
-    registry.add("IndexSelect", index_select);
-    registry.add("Embedding", embedding);
-    registry.add("Take", take);
-    registry.add("Nonzero", nonzero);
-    registry.add("NonzeroV2", nonzero);
-    registry.add("MaskedSelect", masked_select);
-    registry.add("InplaceMaskedScatter", masked_scatter);
 }
 
 }  // namespace npusim

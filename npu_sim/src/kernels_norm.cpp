@@ -1,8 +1,8 @@
 // Normalisations.
 #include <cmath>
 
-#include "array.h"
 #include "kernel.h"
+#include "quantize.h"
 
 namespace npusim {
 
@@ -49,7 +49,8 @@ void layer_norm(const Call& call) {
     store_if_given(call, "rstd", inverses);
 }
 
-void rms_normalize(Array<double>& x, const Call& call) {
+// Divides each row by its root mean square and multiplies it with gamma. Returns the factors 1 / rms.
+std::vector<double> rms_normalize(Array<double>& x, const Call& call) {
     const auto gamma = load<double>(call.tensor("gamma"));
     const int64_t length = gamma.size();
     std::vector<double> inverses;
@@ -60,21 +61,40 @@ void rms_normalize(Array<double>& x, const Call& call) {
         for (int64_t i = 0; i < length; ++i) x[row + i] *= inverse * gamma[i];
         inverses.push_back(inverse);
     }
-    store(call.tensor("out"), x);
-    store_if_given(call, "rstd", inverses);
+    return inverses;
 }
 
 void rms_norm(const Call& call) {
     auto x = load<double>(call.tensor("x"));
-    rms_normalize(x, call);
+    const auto inverses = rms_normalize(x, call);
+    store(call.tensor("out"), x);
+    store_if_given(call, "rstd", inverses);
 }
 
-void add_rms_norm(const Call& call) {
+Array<double> residual_sum(const Call& call) {
     auto x = load<double>(call.tensor("x1"));
     const auto other = load<double>(call.tensor("x2"));
     for (int64_t i = 0; i < x.size(); ++i) x[i] += other[i];
     store(call.tensor("sum"), x);
+    return x;
+}
+
+void add_rms_norm(const Call& call) {
+    auto x = residual_sum(call);
+    const auto inverses = rms_normalize(x, call);
+    store(call.tensor("out"), x);
+    store_if_given(call, "out_f32", x.values);
+    store_if_given(call, "rstd", inverses);
+}
+
+void add_rms_norm_quant(const Call& call) {
+    for (const char* name : {"smooth1", "smooth2", "beta"}) {
+        if (call.has(name)) throw UnsupportedCall(call.op() + ": " + name + " is not simulated");
+    }
+    auto x = residual_sum(call);
     rms_normalize(x, call);
+    store(call.tensor("scale1"), quantize_rows(x));
+    store(call.tensor("out1"), x);
 }
 
 // Statistics of each channel over the batch and the positions.
@@ -164,6 +184,8 @@ void register_norm(Registry& registry) {
     registry.add("FastLayerNorm", layer_norm);
     registry.add("RmsNorm", rms_norm);
     registry.add("AddRmsNorm", add_rms_norm);
+    registry.add("AddRmsNormCast", add_rms_norm);
+    registry.add("AddRmsNormDynamicQuantV2", add_rms_norm_quant);
     registry.add("BatchNorm", batch_norm);
     registry.add("GroupNorm", group_norm);
 }

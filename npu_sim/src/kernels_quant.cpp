@@ -4,28 +4,11 @@
 
 #include "kernel.h"
 #include "matmul.h"
+#include "quantize.h"
 
 namespace npusim {
 
 namespace {
-
-constexpr double kInt8Max = 127;
-
-// Scales each row (last dimension) so that its greatest magnitude becomes 127, and rounds. Returns the rows' scales.
-std::vector<double> quantize_rows(Array<double>& x) {
-    const int64_t width = x.shape.back();
-    std::vector<double> scales;
-    for (int64_t row = 0; row < x.size(); row += width) {
-        double greatest = 0;
-        for (int64_t i = row; i < row + width; ++i) {
-            if (std::isnan(x[i]) || std::fabs(x[i]) > greatest) greatest = std::fabs(x[i]);
-        }
-        const double scale = static_cast<float>(greatest / kInt8Max);
-        for (int64_t i = row; i < row + width; ++i) x[i] = scale == 0 ? 0 : std::nearbyint(x[i] / scale);
-        scales.push_back(scale);
-    }
-    return scales;
-}
 
 void refuse_given(const Call& call, std::initializer_list<const char*> operands) {
     for (const char* name : operands) {

@@ -11,8 +11,8 @@ public:
     Table() {
         for (const auto family :
              {register_unary, register_binary, register_ternary, register_fill, register_copy, register_matmul,
-              register_reduce, register_norm, register_index, register_sort, register_convolution, register_pool,
-              register_attention, register_quant, register_moe, register_random}) {
+              register_reduce, register_norm, register_index, register_gather, register_sort, register_convolution,
+              register_pool, register_attention, register_quant, register_moe, register_random}) {
             family(*this);
         }
     }

@@ -149,6 +149,59 @@ def example_graph_launches():
     return [[r.call, r.operator, r.stream, r.event, r.node] for r in captured]
 
 
+class QuantizedExpert(torch.nn.Module):
+    """A W8A8 expert beside an attention, on two streams."""
+
+    def __init__(self):
+        super().__init__()
+        generator = torch.Generator().manual_seed(3)
+
+        def whole(*shape):
+            return torch.randint(-20, 20, shape, dtype=torch.int8, generator=generator)
+
+        self.up, self.down = whole(SIZE, 4 * SIZE).npu(), whole(2 * SIZE, SIZE).npu()
+        self.up_scale, self.down_scale = torch.ones(4 * SIZE).bfloat16().npu(), torch.ones(SIZE).bfloat16().npu()
+        self.side = torch.npu.Stream()
+
+    def expert(self, x):
+        number, scale = torch_npu.npu_dynamic_quant(x)
+        gated = torch_npu.npu_quant_matmul(
+            number, self.up, self.up_scale, pertoken_scale=scale, output_dtype=torch.bfloat16
+        )
+        number, scale = torch_npu.npu_dynamic_quant(torch_npu.npu_swiglu(gated))
+        return torch_npu.npu_quant_matmul(
+            number, self.down, self.down_scale, pertoken_scale=scale, output_dtype=torch.bfloat16
+        )
+
+    def forward(self, x):
+        started, done = torch.npu.Event(), torch.npu.Event()
+        x = x * 2
+        started.record()
+        with torch.npu.stream(self.side):
+            started.wait()
+            expert = self.expert(x)
+            x.record_stream(self.side)
+            done.record()
+        heads = x.view(1, SIZE, 2, SIZE // 2).transpose(1, 2)
+        attended = torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, is_causal=True)
+        done.wait()
+        return attended.transpose(1, 2).reshape(SIZE, SIZE) + expert
+
+
+def quantized_expert_in_a_graph():
+    torch._dynamo.reset()
+    model, x = QuantizedExpert(), inputs()[0].bfloat16()
+    expected = model(x).cpu()
+    forward, seen = torch.compile(model, backend="npugraph_ex", fullgraph=True, dynamic=False), {}
+    for order in NAMES:
+        torch.npu.synchronize()
+        control.set_order(order)
+        seen[order] = torch.equal(forward(x).cpu(), expected) and bool(expected.isfinite().all())
+    torch.npu.synchronize()
+    control.set_order("serial")
+    return seen
+
+
 def graph_replays_do_not_launch_again():
     forward, given = compiled(), inputs()
     forward(*given)

@@ -18,6 +18,10 @@ def test_synced_code_is_right_under_every_order(scenarios: Scenarios) -> None:
         assert scenarios[name] and orders_that_show(scenarios[name]) == set(), name
 
 
+def test_quantized_expert_beside_attention_is_right_under_every_order(scenarios: Scenarios) -> None:
+    assert orders_that_show(scenarios["quantized_expert_in_a_graph"]) == set()
+
+
 def test_missing_wait_shows_with_side_streams_first(scenarios: Scenarios) -> None:
     for name in ("example_eager_without_wait", "example_graph_without_wait"):
         shown = orders_that_show(scenarios[name])
