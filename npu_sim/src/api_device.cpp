@@ -35,7 +35,13 @@ std::map<aclSysParamOpt, int64_t>& system_parameters() {
 extern "C" {
 
 aclError aclInit(const char*) { return ACL_SUCCESS; }
-aclError aclFinalize() { return ACL_SUCCESS; }
+
+aclError aclFinalize() {
+    const Lock lock(runtime().mutex);
+    runtime().log.flush();
+    return ACL_SUCCESS;
+}
+
 const char* aclGetRecentErrMsg() { return recent_message(); }
 void aclAppLog(aclLogLevel, const char*, const char*, uint32_t, const char*, ...) {}
 

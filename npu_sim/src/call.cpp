@@ -15,6 +15,12 @@ const Value& Call::value(const std::string& name) const {
     return *value;
 }
 
+Direction Call::direction(size_t i) const {
+    const Parameter& parameter = (*signature_)[i];
+    const bool read_only = !parameter.condition.empty() && integer(parameter.condition) == 0;
+    return read_only ? Direction::in : parameter.direction;
+}
+
 bool Call::has(const std::string& name) const {
     const Value* value = find(name);
     return value != nullptr && !std::holds_alternative<std::monostate>(*value);

@@ -29,6 +29,9 @@ public:
     const Signature& signature() const { return *signature_; }
     const std::vector<Value>& values() const { return values_; }
 
+    // What this call does with its operand number i.
+    Direction direction(size_t i) const;
+
     // Each throws UnsupportedCall when the operand is missing or of another kind.
     const Tensor& tensor(const std::string& name) const { return get<Tensor>(name); }
     const std::vector<Tensor>& tensors(const std::string& name) const { return get<std::vector<Tensor>>(name); }

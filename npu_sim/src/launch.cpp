@@ -54,7 +54,7 @@ std::vector<Access> accesses_of(const Call& call) {
     std::vector<Access> accesses;
     for (const bool written : {false, true}) {  // what an operator reads, it reads before it writes
         for (size_t i = 0; i < call.values().size(); ++i) {
-            const Direction direction = call.signature()[i].direction;
+            const Direction direction = call.direction(i);
             if ((direction == Direction::out) != written) continue;
             if (const auto* tensor = std::get_if<Tensor>(&call.values()[i])) add_access(accesses, *tensor, direction);
             if (const auto* list = std::get_if<std::vector<Tensor>>(&call.values()[i])) {

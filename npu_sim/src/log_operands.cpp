@@ -48,8 +48,7 @@ void append(std::string& list, const std::string& name, const char* direction, c
 std::string operands_json(const Call& call) {
     std::string list;
     for (size_t i = 0; i < call.values().size(); ++i) {
-        const Parameter& parameter = call.signature()[i];
-        append(list, parameter.name, name_of(parameter.direction), call.values()[i]);
+        append(list, call.signature()[i].name, name_of(call.direction(i)), call.values()[i]);
     }
     return "[" + list + "]";
 }

@@ -1,5 +1,6 @@
 #include "runtime.h"
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace npusim {
@@ -10,6 +11,13 @@ uint32_t number_from_environment(const char* name, uint32_t fallback) {
     const char* text = std::getenv(name);
     const int number = text == nullptr ? 0 : std::atoi(text);
     return number > 0 ? static_cast<uint32_t>(number) : fallback;
+}
+
+std::unique_ptr<Order> order_from_environment(const char* text) {
+    auto order = make_order(text);
+    if (order) return order;
+    std::fprintf(stderr, "npusim: NPUSIM_ORDER names no stream order: %s\n", text);
+    std::exit(2);
 }
 
 thread_local std::string thread_message;
@@ -33,6 +41,8 @@ Runtime::Runtime()
     : hardware{number_from_environment("NPUSIM_AIC", 24), number_from_environment("NPUSIM_AIV", 48)},
       device_limit(hardware) {
     default_stream_ = create_stream(0);
+    if (const char* order = std::getenv("NPUSIM_ORDER")) scheduler.set_order(order_from_environment(order));
+    if (const char* path = std::getenv("NPUSIM_LOG")) log.start(path);
 }
 
 Stream* Runtime::create_stream(uint32_t priority) {

@@ -27,12 +27,17 @@ const std::map<std::string, Kind>& kinds() {
     std::abort();
 }
 
-// `word` is one of  name  name:kind  >name  >name:kind  &name  &name:kind.
+// `word` is one of  name  name:kind  >name  >name:kind  &name  &name:kind  &name@condition.
 Parameter parse(std::string word, const std::string& line) {
     Parameter parameter;
     if (word[0] == '>') parameter.direction = Direction::out;
     if (word[0] == '&') parameter.direction = Direction::inout;
     if (parameter.direction != Direction::in) word.erase(0, 1);
+    const size_t at = word.find('@');
+    if (at != std::string::npos) {
+        parameter.condition = word.substr(at + 1);
+        word.erase(at);
+    }
     const size_t colon = word.find(':');
     parameter.name = word.substr(0, colon);
     if (colon != std::string::npos) {

@@ -29,6 +29,7 @@ struct Parameter {
     std::string name;
     Kind kind = Kind::tensor;
     Direction direction = Direction::in;
+    std::string condition;  // a boolean operand: only read when it is false; empty for most
 };
 
 using Signature = std::vector<Parameter>;

@@ -320,6 +320,20 @@ def directed():
     return {order: raced(order) for order in ("serial", "before:30", "before:31", "after:30", "after:31")}
 
 
+def directed_replay():
+    """One graph without the wait of its product (launch 2) for the sum before it (launch 1), under directed orders."""
+    forward, given = compiled("wait"), inputs()
+    expected = [tensor.cpu() for tensor in reference(*given)]
+    seen = {}
+    for order in ("before:0", "before:2", "before:3", "after:1", "after:2"):
+        torch.npu.synchronize()
+        control.set_order(order)
+        seen[order] = torch.allclose(forward(*given)[2].cpu(), expected[2], atol=1e-4)
+    torch.npu.synchronize()
+    control.set_order("serial")
+    return seen
+
+
 def empty_buffer():
     """A buffer from the default stream, filled on a side stream that never waits for it."""
     x, side, seen = torch.ones(300_001).npu(), torch.npu.Stream(), {}

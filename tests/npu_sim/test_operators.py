@@ -28,7 +28,7 @@ ENTRIES = [line.split() for line in build.OPERATORS.read_text(encoding="utf-8").
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry[0] for entry in ENTRIES])
 def test_entry_is_well_formed(entry: list[str]) -> None:
-    assert all(re.fullmatch(rf"[>&]?[a-z_0-9]+(:({'|'.join(KINDS)}))?", word) for word in entry[1:])
+    assert all(re.fullmatch(rf"[>&]?[a-z_0-9]+(@[a-z]+)?(:({'|'.join(KINDS)}))?", word) for word in entry[1:])
     assert any(word[0] in ">&" for word in entry[1:]), "an operator writes something"
 
 

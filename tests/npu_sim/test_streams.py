@@ -62,5 +62,15 @@ def test_directed_orders_reach_a_race_far_from_the_start(scenarios: Scenarios) -
     }
 
 
+def test_directed_orders_hold_inside_a_replay(scenarios: Scenarios) -> None:
+    assert scenarios["directed_replay"] == {
+        "before:0": True,
+        "before:2": False,
+        "before:3": True,
+        "after:1": False,
+        "after:2": True,
+    }
+
+
 def test_polling_host_gets_on(scenarios: Scenarios) -> None:
     assert scenarios["copies"] is True
