@@ -54,11 +54,11 @@ aclError synchronize_event(aclrtEvent handle) {
 // order.
 constexpr int kPatience = 64;
 
-bool polled_in_vain(Event& event) {
+bool polled_in_vain(Polling& polling) {
     const uint64_t now = runtime().scheduler.submissions();
-    event.fruitless_queries = event.queried_at == now ? event.fruitless_queries + 1 : 0;
-    event.queried_at = now;
-    return event.fruitless_queries > kPatience;
+    polling.in_vain = polling.submissions == now ? polling.in_vain + 1 : 0;
+    polling.submissions = now;
+    return polling.in_vain > kPatience;
 }
 
 aclError create_event(aclrtEvent* event) {
@@ -106,8 +106,11 @@ aclError aclrtStreamQuery(aclrtStream handle, aclrtStreamStatus* status) {
     Stream* stream = runtime().stream(handle);
     if (stream == nullptr) return no_stream();
     if (stream->graph) return captured(*stream);
-    const aclError error = synchronize([&] { runtime().scheduler.finish(*stream->lane); });
-    *status = ACL_STREAM_STATUS_COMPLETE;
+    aclError error = ACL_SUCCESS;
+    if (!stream->lane->queue.empty() && polled_in_vain(stream->polling)) {
+        error = synchronize([&] { runtime().scheduler.finish(*stream->lane); });
+    }
+    *status = stream->lane->queue.empty() ? ACL_STREAM_STATUS_COMPLETE : ACL_STREAM_STATUS_NOT_READY;
     return error;
 }
 
@@ -152,7 +155,7 @@ aclError aclrtQueryEventStatus(aclrtEvent handle, aclrtEventRecordedStatus* stat
     if (event == nullptr) return no_event();
     if (event->graph.lock()) return refuse(ACL_ERROR_RT_EVENT_CAPTURED, "the event was recorded in a capture");
     aclError error = ACL_SUCCESS;
-    if (event->ticket && !event->ticket->done && polled_in_vain(*event)) {
+    if (event->ticket && !event->ticket->done && polled_in_vain(event->polling)) {
         error = synchronize([&] { runtime().scheduler.finish(*event->ticket); });
     }
     const bool complete = !event->ticket || event->ticket->done;

@@ -23,12 +23,19 @@ struct Cores {
     uint32_t aiv;
 };
 
+// How a host that only asks whether something is done gets on.
+struct Polling {
+    uint64_t submissions = 0;  // when it was last asked
+    int in_vain = 0;           // times since the host last issued anything
+};
+
 struct Stream {
     int id;
     Lane* lane;
     Cores cores;
     std::shared_ptr<Graph> graph;  // the capture that the stream takes part in
     uint32_t priority = 0;
+    Polling polling = {};
 };
 
 struct Event {
@@ -36,8 +43,7 @@ struct Event {
     TicketPtr ticket;            // the last record outside of captures; null when never recorded
     std::weak_ptr<Graph> graph;  // the capture that it was last recorded in
     int record = -1;             // number of that record
-    uint64_t queried_at = 0;     // submissions when it was last queried
-    int fruitless_queries = 0;
+    Polling polling;
 };
 
 // A launch as the log and the graph see it.

@@ -360,7 +360,10 @@ def copies():
     event.record()
     while not event.query():
         pass
-    return torch.equal(pinned, x.cpu())
+    y = x + 1
+    while not torch.npu.current_stream().query():
+        pass
+    return torch.equal(pinned, x.cpu()) and torch.equal(y.cpu(), pinned + 1)
 
 
 def collectives():
