@@ -11,6 +11,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -130,6 +131,8 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _build_beside(folder: Path, wheel: Wheel, compiler: str) -> None:
+    if sys.stderr.isatty():
+        print("Building the simulated NPU (once, less than half a minute) ...", file=sys.stderr)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as scratch:
         work = Path(scratch) / "work"
         work.mkdir()

@@ -22,8 +22,8 @@ using TicketPtr = std::shared_ptr<Ticket>;
 struct Task {
     std::string name;
     std::function<void()> work;
-    TicketPtr awaits;
-    TicketPtr signals;
+    TicketPtr awaits = nullptr;
+    TicketPtr signals = nullptr;
     int node =
         -1;  // number of the launch among the launches of its graph or of the eager call; -1 for records and waits
 };
