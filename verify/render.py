@@ -10,7 +10,8 @@ SHOWN = 10
 
 def render(verdict: Verdict) -> str:
     """What was compared, under what, and where it differs."""
-    under = f"{verdict.calls} calls under {len(verdict.orders)} orders ({', '.join(verdict.orders[:2])}, random)"
+    shown = [*verdict.orders[:SHOWN], *(["..."] if len(verdict.orders) > SHOWN else [])]
+    under = f"{verdict.calls} calls each: {', '.join(shown) or 'none'}"
     lines = [f"{verdict.engine}: {verdict.compared}", f"{verdict.engine}: {under}"]
     if verdict.agrees:
         return "\n".join([*lines, f"{verdict.engine}: all outputs agree"])
@@ -18,4 +19,5 @@ def render(verdict: Verdict) -> str:
     lines += [f"{verdict.engine}: DIFFERS: {text}" for text in found[:SHOWN]]
     if len(found) > SHOWN:
         lines.append(f"{verdict.engine}: ... and {len(found) - SHOWN} more")
+    lines += verdict.notes
     return "\n".join(lines)

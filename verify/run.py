@@ -2,19 +2,71 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import Loaded, trace_request
-from streamsched.verify.verdict import Verdict
+from streamsched.verify.request import Request, request_to_json, verdict_from_json
+from streamsched.verify.verdict import Failure, Verdict
+
+TIMEOUT = 3600
+"""Seconds after which a child process counts as hung."""
+
+_REAL_NPU = Path("/dev/davinci_manager")
 
 
-def verify(loaded: Loaded, engine: str, calls: int, orders: int, seed: int) -> Verdict | tuple[Diagnostic, ...]:
-    """The verdict on a schedule without errors; or why its model cannot be run."""
-    assert engine == "cpu", engine
+class EngineError(Exception):
+    """An engine that cannot run here, with what to do about it."""
+
+
+def verify(loaded: Loaded, request: Request) -> Verdict | tuple[Diagnostic, ...]:
+    """The verdict on a schedule without errors; or why its model cannot be run. Raises `EngineError`."""
+    if request.engine != "cpu":
+        return _in_child(request)
     assert loaded.program is not None and loaded.trace is not None
     from streamsched.verify.cpu import verify_on_cpu
     from streamsched.verify.live import live
 
-    with live(trace_request(loaded.schedule, loaded.file.base), loaded.trace, seed) as alive:
+    with live(trace_request(loaded.schedule, loaded.file.base), loaded.trace, request.seed) as alive:
         if isinstance(alive, Diagnostic):
             return (alive,)
-        return verify_on_cpu(loaded.program, alive, calls, orders, seed)
+        return verify_on_cpu(loaded.program, alive, request.calls, request.orders, request.seed)
+
+
+def _in_child(request: Request) -> Verdict:
+    """Run a device engine in a process of its own, whose environment is arranged for it."""
+    variables = _environment(request.engine)
+    with tempfile.TemporaryDirectory() as folder:
+        verdict = Path(folder, "verdict.json")
+        command = [sys.executable, "-m", "streamsched.verify.child", str(verdict)]
+        child = subprocess.run(
+            command, input=request_to_json(request), env=variables, capture_output=True, text=True, timeout=TIMEOUT
+        )
+        if verdict.exists():
+            return verdict_from_json(verdict.read_text(encoding="utf-8"))
+    last = [line for line in child.stderr.splitlines() if line.strip()][-1:] or ["no message"]
+    failure = Failure("the whole run", f"its process ended with code {child.returncode}: {last[0]}")
+    return Verdict(request.engine, "nothing", (), request.calls, failures=(failure,))
+
+
+def _environment(engine: str) -> dict[str, str]:
+    """The variables of the child process. Raises `EngineError`."""
+    variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    if engine == "cuda":
+        return variables
+    if importlib.util.find_spec("torch_npu") is None:
+        raise EngineError(f"the engine {engine} needs torch_npu: pip install 'streamsched[npu]'")
+    if _REAL_NPU.exists():
+        return variables
+    from streamsched.npu_sim.build import BuildError
+    from streamsched.npu_sim.environment import environment
+
+    try:
+        return environment(variables)
+    except BuildError as error:
+        raise EngineError(f"the simulated NPU cannot be built: {error}") from error

@@ -38,7 +38,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All that one engine found. `compared` says what was held against what, in words."""
+    """All that one engine found.
+
+    `compared` says what was held against what, in words; `notes` what else is to be known (a launch log's part).
+    """
 
     engine: str
     compared: str
@@ -46,6 +49,7 @@ class Verdict:
     calls: int
     differences: tuple[Difference, ...] = ()
     failures: tuple[Failure, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:

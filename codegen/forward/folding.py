@@ -49,9 +49,10 @@ class _Judge:
     trace: Trace
 
     def foldable(self, call: ModuleCall) -> bool:
-        """Whether `call` can be printed as a call."""
+        """Whether `call` can be printed as a call. A module's own hooks run outside the call that was traced."""
         return (
             call.begin < call.end
+            and not call.hooked
             and call.accessor != ""
             and self._one_stretch(call)
             and self._timely(call)
@@ -104,8 +105,8 @@ class _Judge:
     def _one_stretch(self, call: ModuleCall) -> bool:
         """Its kernels follow one another in program order on one stream; no sync stands between the first and last."""
         places = [self._places[op] for op in range(call.begin, call.end) if op in self._places]
-        if not places:
-            return True
+        if not places:  # nothing runs: what is needed of it is printed where it is needed
+            return False
         (first, start, stream), (last, _, _) = places[0], places[-1]
         if any(place != start + i or on != stream for i, (_, place, on) in enumerate(places)):
             return False

@@ -139,9 +139,19 @@ class _Writer:
         for value in values:
             producer = self.trace.values[value].producer
             if producer != NONE and producer not in self.done and not _runs(self.trace.ops[producer]):
-                self._run(producer, stream, origin)
+                self._view(producer, stream, origin)
             needed[self.objects[value]] = None
         return tuple(needed)
+
+    def _view(self, op: int, stream: int, origin: Origin) -> None:
+        """Print a view; one that gives back its argument as it is (dropout in evaluation mode) needs no line."""
+        node = self.trace.ops[op]
+        same = all(self.trace.values[value].same_object != NONE for value in refs(node.result))
+        if same and not node.target.split(".")[1].endswith("_") and self.folding.call_of[op] == NONE:
+            self.done.add(op)
+            self._need(uses(node, self.trace), stream, origin)
+        else:
+            self._run(op, stream, origin)
 
     def _print(self, unit: Unit) -> None:
         """Append `unit`, with the objects that come to be there."""

@@ -8,6 +8,9 @@ from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related, Severity,
 from streamsched.dsl.nearest import nearest_paths
 from streamsched.dsl.rule import rule
 
+SHOWN = 12
+"""How many names a help line lists."""
+
 
 @rule("SEL101", "matches-nothing", Severity.ERROR)
 def matches_nothing(span: Span, selector: str, candidates: Iterable[str], wanted: str) -> Diagnostic:
@@ -24,15 +27,17 @@ def matches_nothing(span: Span, selector: str, candidates: Iterable[str], wanted
 
         group expert = module "shared_experts"
     """
-    near = nearest_paths(wanted, candidates)
+    known = sorted(set(candidates))
+    near = nearest_paths(wanted, known)
     fix = None
-    if near and selector.count('"') == 2:
+    if near and selector.count(f'"{wanted}"') == 1:
         fix = Fix(f"write `{near[0]}`", (Edit(span, selector.replace(f'"{wanted}"', f'"{near[0]}"')),))
+    some = ", ".join(known[:SHOWN]) + (", ..." if len(known) > SHOWN else "")
     return matches_nothing.diagnostic(
         span,
         f"`{selector}` matches no op of the model",
         notes=(f"nearest: {', '.join(near)}",) if near else (),
-        help=None if near else "`streamsched show` lists the ops of the model, by module and by value",
+        help=f"there are {some}" if known and not near else None,
         fix=fix,
     )
 

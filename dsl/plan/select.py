@@ -145,7 +145,7 @@ class Selecting:
                 selection = select_lines(trace, file, first, last)
                 if selection:
                     self._fragile(selector, NONE)
-                return self._some(selector, selection, file, (position.file for position in trace.positions))
+                return self._some(selector, selection)
             case _:
                 raise AssertionError(f"not a leaf: {selector}")
 

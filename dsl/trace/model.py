@@ -228,6 +228,7 @@ class ModuleCall:
     kwargs: tuple[tuple[str, Argument], ...]
     result: Argument
     branches_on_compiling: bool = False  # the user's Python under it asks whether it is being compiled
+    hooked: bool = False  # the module has forward hooks of its own, whose ops come after the call
 
     @property
     def label(self) -> str:

@@ -335,3 +335,37 @@ value "y" before value "late"
     lines = body(program)
     assert not any("self.first" in line for line in lines)
     assert lines.index("late = F.relu(x)") == 1, lines
+
+
+def test_a_module_that_launches_nothing_is_not_called(planned: Planned) -> None:
+    program = planned(
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1, self.drop, self.flat = nn.Linear(8, 8), nn.Dropout(0.5), nn.Flatten(0)
+
+    def forward(self, x):
+        dropped = self.drop(self.l1(x))
+        return dropped + 1
+""",
+        "input x: f32[4, 8]\n",
+    )
+    assert body(program) == ["dropped = self.l1(x)", "return dropped + 1"]
+
+
+def test_a_module_with_a_hook_of_its_own_is_unfolded(planned: Planned) -> None:
+    program = planned(
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1 = nn.Linear(8, 8)
+        self.l1.register_forward_hook(lambda module, given, made: made * 2)
+
+    def forward(self, x):
+        return self.l1(x) + 1
+""",
+        "input x: f32[4, 8]\n",
+    )
+    assert not any("self.l1(" in line for line in body(program))

@@ -14,6 +14,7 @@ from streamsched.dsl.pipeline import Loaded, load
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import Hazard, Program, StepKind
 from streamsched.verify.compare import differences
+from streamsched.verify.request import Request
 from streamsched.verify.run import verify
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -35,7 +36,7 @@ def loaded(name: str, target: str) -> Loaded:
 
 @pytest.mark.parametrize("name", sorted(TINY))
 def test_every_example_agrees(name: str) -> None:
-    verdict = verify(loaded(name, "npu"), "cpu", 3, 4, 0)
+    verdict = verify(loaded(name, "npu"), Request("", orders=4))
     assert not isinstance(verdict, tuple), verdict
     assert verdict.agrees, (verdict.failures, verdict.differences[:3])
     assert len(verdict.orders) == 6
@@ -58,7 +59,7 @@ def test_every_wait_that_carries_data_is_missed(name: str) -> None:
     assert waits
     for wait in waits:
         thinned = replace(found, program=without(found.program, wait))
-        verdict = verify(thinned, "cpu", 2, 2, 0)
+        verdict = verify(thinned, Request("", orders=2, calls=2))
         assert not isinstance(verdict, tuple)
         assert not verdict.agrees, found.program.steps[wait].name
 
@@ -67,7 +68,7 @@ def test_a_record_stream_taken_out_is_missed() -> None:
     found = loaded("multi_stream", "npugraph_ex")
     assert found.program is not None
     (record,) = [i for i, s in enumerate(found.program.steps) if s.kind is StepKind.RECORD_STREAM]
-    verdict = verify(replace(found, program=without(found.program, record)), "cpu", 2, 2, 0)
+    verdict = verify(replace(found, program=without(found.program, record)), Request("", orders=2, calls=2))
     assert not isinstance(verdict, tuple)
     assert {difference.where for difference in verdict.differences} == {"output[2]"}
     assert "side streams last" in {difference.order for difference in verdict.differences}

@@ -20,9 +20,10 @@ def user_code(base: str, sources: Sources, imports_npu: bool) -> Iterator[None]:
 
     Modules that lie in the schedule's folder are imported anew and forgotten afterwards, so that two folders may each
     have a `model.py`, and an edit is seen. torch_npu is hidden from libraries that would look for an NPU, unless the
-    model imports it itself.
+    model imports it itself, or it runs in this process already.
     """
-    hidden = contextlib.nullcontext() if imports_npu else _hidden("torch_npu")
+    runs = imports_npu or "torch_npu" in sys.modules
+    hidden = contextlib.nullcontext() if runs else _hidden("torch_npu")
     with contextlib.redirect_stdout(sys.stderr), _fresh_modules(sources), _search_path(base), hidden:
         yield
 

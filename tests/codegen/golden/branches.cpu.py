@@ -2,7 +2,13 @@
 # schedule: 0000000000000000000000000000000000000000000000000000000000000000
 # trace: 0000000000000000000000000000000000000000000000000000000000000000
 # streamsched: unknown
-"""The scheduled forward() of model.Model."""
+"""The scheduled forward() of model.Model.
+
+It is for inference, and for calls like the one that was traced:
+- x: float32[8, 8]
+- y: float32[8, 8]
+- scale = 2.0
+"""
 
 import types
 

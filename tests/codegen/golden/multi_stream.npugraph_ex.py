@@ -2,7 +2,14 @@
 # schedule: 0000000000000000000000000000000000000000000000000000000000000000
 # trace: 0000000000000000000000000000000000000000000000000000000000000000
 # streamsched: unknown
-"""The scheduled forward() of model.Model."""
+"""The scheduled forward() of model.Model.
+
+It is for inference, and for calls like the one that was traced:
+- in1: float32[8, 8]
+- in2: float32[8, 8]
+- in3: float32[8, 8]
+- in4: float32[8, 8]
+"""
 
 import types
 
