@@ -133,9 +133,13 @@ def _priority(priority: int | None) -> str:
 
 
 def _imports(target: Target, more: frozenset[str], lines: list[str]) -> list[str]:
-    """The import lines, plain imports first; torch only where the file uses it."""
+    """The import lines, plain imports first, each once; torch only where the file uses it.
+
+    A module that is used needs no excuse (`# noqa`) for its import.
+    """
     uses_torch = target.has_streams or any("torch." in line.partition("#")[0] for line in lines)
-    found = {*target.imports, *more, *(["import torch"] if uses_torch else [])}
+    own = {line for line in target.imports if line.split("  #")[0] not in more}
+    found = own | more | ({"import torch"} if uses_torch else set())
     return sorted(found, key=lambda line: (line.startswith("from "), line))
 
 

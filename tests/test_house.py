@@ -18,7 +18,7 @@ ALLOWED = {
     "dsl.rule": {"dsl.diagnostic"},
     "dsl.files": {"dsl.diagnostic"},
     "dsl.syntax": {"grammars", "dsl.diagnostic", "dsl.nearest", "dsl.rule"},
-    "dsl.trace": {"dsl.diagnostic", "dsl.nearest", "dsl.rule"},
+    "dsl.trace": {"dsl.diagnostic", "dsl.nearest", "dsl.rule", "npu_sim"},
     "dsl.program": {"dsl.diagnostic", "dsl.trace"},
     "dsl.report": {"dsl.diagnostic"},
     "dsl.plan": {"dsl.diagnostic", "dsl.nearest", "dsl.rule", "dsl.syntax", "dsl.trace", "dsl.program"},

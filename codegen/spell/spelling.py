@@ -50,11 +50,17 @@ def uses(op: Op, trace: Trace) -> tuple[int, ...]:
     return tuple(dict.fromkeys(named))
 
 
+_TORCH_NPU = "npu.npu_"
+"""How the names of the ops begin that torch_npu publishes."""
+
+
 def imports(op: Op) -> frozenset[str]:
     """The import lines that the expression needs beyond `import torch`."""
     classes = frozenset[str]().union(*map(class_imports, (*op.args, *(argument for _, argument in op.kwargs))))
     schema = find(op.target)
     bound = None if schema is None else bind(schema, op)
+    if op.target.startswith(_TORCH_NPU):
+        return classes | {"import torch_npu"}
     if schema is None or bound is None or any(parameter.is_out for parameter, _ in bound):
         return classes
     function = _function(f"{schema.name}.{schema.overload}", schema.name)
@@ -132,6 +138,10 @@ def _function(*keys: str) -> Function | None:
 
 
 def _operator_path(target: str) -> str:
-    """The op under torch.ops. Custom ops are published there; their only overload goes without saying."""
+    """Where an op is published that torch does not publish: custom ops under torch.ops, whose only overload goes
+    without saying, those of torch_npu in torch_npu.
+    """
+    if target.startswith(_TORCH_NPU):
+        return f"torch_npu.{target.split('.')[1]}"
     is_custom = not target.startswith(("aten.", "prims."))
     return f"torch.ops.{target.removesuffix('.default') if is_custom else target}"

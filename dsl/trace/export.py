@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 
 from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.child import needs_simulated_npu, trace_in_child
 from streamsched.dsl.trace.request import Traced, TraceRequest
 
 __all__ = ["Progress", "Traced", "trace_model"]
@@ -20,11 +21,15 @@ def trace_model(request: TraceRequest, *, verbose: bool = False, progress: Progr
     """Trace the model of `request`, in evaluation mode and on the meta device.
 
     `verbose` adds Python's tracebacks to the diagnostics' notes; `progress` is told in a few words what is being done.
-    Faults of the user's code become diagnostics; nothing is raised.
+    Faults of the user's code become diagnostics; nothing is raised. A model that imports torch_npu is traced in a child
+    process under the simulated NPU where there is no real one.
     """
     # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     report = progress or (lambda _: None)
+    if needs_simulated_npu(request):
+        report("tracing under the simulated NPU")
+        return trace_in_child(request, verbose)
     report("importing torch")
     try:
         import torch  # noqa: F401

@@ -20,6 +20,7 @@ from streamsched.dsl.trace.model import Trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.name for path in EXAMPLES.iterdir() if (path / f"{path.name}.sched").exists())
+ON_NPU_ONLY = {"w8a8_shared_expert"}
 TINY = {
     "deepseek_moe": (("model.py:build", "model.py:tiny"), ("7168", "64")),
     "two_tower": (("model.py:build", "model.py:tiny"),),
@@ -90,7 +91,7 @@ def identical(left: object, right: object) -> bool:
     return bool(left == right)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sorted(set(NAMES) - ON_NPU_ONLY))
 def test_generated_for_cpu_it_is_bit_identical(name: str, tmp_path: Path) -> None:
     loaded = load(str(tiny_schedule(name, tmp_path)))
     assert loaded.program is not None, loaded.diagnostics
