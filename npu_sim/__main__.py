@@ -7,9 +7,9 @@ import os
 import sys
 from pathlib import Path
 
-from .build import BuildError
-from .environment import environment
-from .orders import Order, parse
+from streamsched.npu_sim.build import BuildError
+from streamsched.npu_sim.environment import environment
+from streamsched.npu_sim.orders import Order, parse
 
 
 def _order(text: str) -> Order:

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .environment import LIBRARY_VARIABLE
-from .log import Record, read
-from .orders import Order, parse
+from streamsched.npu_sim.environment import LIBRARY_VARIABLE
+from streamsched.npu_sim.log import Record, read
+from streamsched.npu_sim.orders import Order, parse
 
 
 class NotSimulatedError(Exception):

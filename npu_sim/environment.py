@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from .build import build
+from streamsched.npu_sim.build import build
 
 # Names the built library to `control`, in the child.
 LIBRARY_VARIABLE = "NPUSIM_LIBRARY"

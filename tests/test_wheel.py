@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("cli", "codegen", "dsl", "grammars", "verify")
+PACKAGES = ("cli", "codegen", "dsl", "grammars", "npu_sim", "verify")
+DATA = {".lark", ".tables", ".jinja", ".typed", ".cpp", ".h", ".S", ".txt", ".md"}
 EXAMPLE = ROOT / "examples" / "multi_stream"
 
 
@@ -60,12 +61,9 @@ def example(tmp_path: Path) -> Path:
 def test_grammar_templates_and_type_markers_are_in_the_wheel(installed: Installed) -> None:
     names = zipfile.ZipFile(installed.wheel).namelist()
     data = [
-        path.relative_to(ROOT)
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*")
-        if path.suffix in (".lark", ".tables", ".jinja", ".typed")
+        path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*") if path.suffix in DATA
     ]
-    assert {path.suffix for path in data} == {".lark", ".tables", ".jinja", ".typed"}
+    assert {path.suffix for path in data} == DATA
     assert [str(path) for path in data if f"streamsched/{path.as_posix()}" not in names] == []
     assert [name for name in names if name.startswith(("tests/", "examples/", "cli/", "dsl/"))] == []
 
