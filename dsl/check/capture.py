@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from streamsched.dsl.check.describe import name, on_stream, placement, related, stream
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.regions import regions, unforked, unjoined
+from streamsched.dsl.check.target_steps import HOST_WAITS, is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE, Op
@@ -147,9 +149,11 @@ def random_op_in_capture(facts: Facts) -> Iterator[Diagnostic]:
 
 
 def _waiting(facts: Facts) -> list[int]:
-    """The steps for which the host waits."""
+    """The steps for which the host waits, but for the calls of which TGT says what npugraph_ex makes of them."""
     ops = [index for index, op in _ops(facts) if op.host_sync]
-    return sorted(facts.of(StepKind.HOST_SYNC) + ops)
+    told = HOST_WAITS if is_npugraph_ex(facts) else frozenset[str]()
+    syncs = [index for index in facts.of(StepKind.HOST_SYNC) if not told & via.words(facts.program.steps[index])]
+    return sorted(syncs + ops)
 
 
 def _ops(facts: Facts) -> Iterator[tuple[int, Op]]:

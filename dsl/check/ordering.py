@@ -12,6 +12,7 @@ from streamsched.dsl.check.describe import name, on_stream, placement, related, 
 from streamsched.dsl.check.edgefix import edge_fix
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.redundancy import redundant
+from streamsched.dsl.check.target_steps import is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
 from streamsched.dsl.program.steps import OrderKind, Program, StepKind
 from streamsched.dsl.rule import rule
@@ -204,8 +205,7 @@ def event_recorded_twice(facts: Facts) -> Iterator[Diagnostic]:
     """An event is recorded twice in one forward.
 
     A wait means the last record issued before it. With two records of one event, moving a line changes which ops are
-    waited for, without a word; and npugraph_ex's reinplace pass pairs any record with any wait of the event, so that
-    an op may turn in-place while another stream still reads.
+    waited for, without a word. For npugraph_ex it is an error, `event-recorded-twice-in-graph`, in place of this one.
 
     Example:
 
@@ -218,6 +218,8 @@ def event_recorded_twice(facts: Facts) -> Iterator[Diagnostic]:
         second.record(); ...; second.wait(side)
     """
     program = facts.program
+    if is_npugraph_ex(facts):
+        return
     records: dict[int, list[int]] = defaultdict(list)
     for index in facts.of(StepKind.RECORD):
         records[program.steps[index].event].append(index)

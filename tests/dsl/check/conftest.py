@@ -6,7 +6,7 @@
     wait B_done side
     side alloc buf                  memory without a kernel
     side mm: B w -> mm  #7          op 7 of the trace; without `#`, ops are numbered as they come
-    record_stream B side            behind it ` via x.record_stream()` where somebody wrote it
+    record_stream B side            behind any step ` via x.record_stream()`: how the call that issued it was spelled
     free B
     sync side                       the host waits; `sync *` for all streams
     begin side / end side           a graph capture
@@ -19,7 +19,7 @@ line `i + 1`; a group's placement is line 101 of test.sched for the first group,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -88,7 +88,7 @@ class _Reader:
             case ["wait", event, stream]:
                 self.add(StepKind.WAIT, self.stream(stream), event, event=self.event(event))
             case ["record_stream", name, stream]:
-                self.add(StepKind.RECORD_STREAM, self.stream(stream), name, storage=self.storage(name), via=via)
+                self.add(StepKind.RECORD_STREAM, self.stream(stream), name, storage=self.storage(name))
             case ["free", name]:
                 number = self.storage(name)
                 self.add(StepKind.FREE, self.storages[name].home, name, storage=number)
@@ -108,6 +108,7 @@ class _Reader:
                 reads = tuple(self.storage(word) for word in rest[:arrow])
                 writes = tuple(self.storage(word, self.stream(stream)) for word in written)
                 self.op(StepKind.LAUNCH, self.stream(stream), name[:-1], reads, writes, rest[arrow + 1 :])
+        self.steps[-1] = replace(self.steps[-1], via=via)
 
     def op(
         self,
@@ -143,10 +144,9 @@ class _Reader:
         op: int = NONE,
         groups: tuple[int, ...] = (),
         selector: str = "",
-        via: str = "",
     ) -> None:
         source = line("model.py", len(self.steps) + 1)
-        self.steps.append(Step(kind, stream, name, reads, writes, event, storage, op, groups, selector, source, via))
+        self.steps.append(Step(kind, stream, name, reads, writes, event, storage, op, groups, selector, source))
 
 
 def build_program(
@@ -202,5 +202,34 @@ def findings(build: Build) -> Callable[..., list[Diagnostic]]:
 
     def find(text: str, code: str = "", **options: object) -> list[Diagnostic]:
         return [d for d in check(build(text, **options)) if not code or d.code == code]
+
+    return find
+
+
+FORK_JOIN = """
+    entry x w
+    default add: x -> a
+    record ready default
+    wait ready side
+    side mm: a w -> y  @side
+    record done side
+    wait done default
+    default mul: y -> z
+    exit z
+"""
+
+
+@pytest.fixture(scope="session")
+def hazards(findings: Callable[..., list[Diagnostic]]) -> Callable[..., list[Diagnostic]]:
+    """What family TGT finds under npugraph_ex in a program, by default one fork and join.
+
+    `via` maps lines of the text to the `via` of their steps.
+    """
+
+    def find(text: str = FORK_JOIN, via: Mapping[str, str] = {}, **options: object) -> list[Diagnostic]:
+        for line, spelling in via.items():
+            assert text.count(f"{line}\n") == 1, line
+            text = text.replace(f"{line}\n", f"{line} via {spelling}\n")
+        return [d for d in findings(text, **{"target": "npugraph_ex", **options}) if d.code.startswith("TGT")]
 
     return find

@@ -1,0 +1,70 @@
+"""The vocabulary of `Step.via`: how hand-written code spelled the call that issued a step.
+
+A text is one or more of these words, joined by `join`. What it means depends on the step that carries it, and each
+word says on which steps it stands. A builder may use other words as well, for people; the checks pass over them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from streamsched.dsl.program.steps import Step
+
+WAIT_STREAM: Final = "wait_stream"
+"""`s.wait_stream(t)`: on the RECORD and the WAIT that it issues."""
+NEW_EVENT: Final = "record_event()"
+"""`e = s.record_event()`, which makes the event: on the RECORD."""
+STREAM_RECORD_EVENT: Final = "stream.record_event"
+"""`s.record_event(e)`: on the RECORD."""
+STREAM_SYNCHRONIZE: Final = "stream.synchronize"
+"""`s.synchronize()`: on the HOST_SYNC."""
+EVENT_SYNCHRONIZE: Final = "event.synchronize"
+"""`e.synchronize()`: on the HOST_SYNC."""
+DEVICE_SYNCHRONIZE: Final = "synchronize"
+"""`torch.npu.synchronize()`: on the HOST_SYNC."""
+QUERY: Final = "query"
+"""`e.query()`, somewhere behind: on the RECORD of the event. It is no host sync, as the host need not wait."""
+ENABLE_TIMING: Final = "enable_timing"
+"""The event was made with `enable_timing=True`: on its RECORD."""
+GENERIC_EVENT: Final = "torch.Event"
+"""The event is a `torch.Event`, not the device's own: on its RECORD and WAIT."""
+EXTERNAL_EVENT: Final = "ExternalEvent()"
+"""The event was made in forward() as `torch.npu.ExternalEvent()`: on its RECORD and WAIT."""
+GENERIC_STREAM: Final = "torch.Stream"
+"""The stream is a `torch.Stream`, not the device's own: on LAUNCH, ALLOC, RECORD and WAIT."""
+SET_STREAM: Final = "set_stream"
+"""On EXIT: a stream that forward() made current with `set_stream` still is."""
+DEFAULT_STREAM: Final = "default_stream()"
+"""The stream was asked for in forward() as `torch.npu.default_stream()`: on LAUNCH, ALLOC, RECORD and WAIT."""
+NO_STREAM: Final = "stream(None)"
+"""Inside `with torch.npu.stream(None)`: on LAUNCH and ALLOC."""
+SET_STREAM_LIMIT: Final = "set_stream_limit"
+"""The stream's cores were limited in forward() with `torch.npu.set_stream_limit`: on LAUNCH."""
+LIMIT_AROUND_BLOCK: Final = "limit_core_num around block"
+"""A `limit_core_num` without `stream=` stands around the block of the stream: on LAUNCH."""
+GRAPH_BREAK: Final = "graph_break"
+"""torch.compile ends one graph and begins another: on the CAPTURE_END and the CAPTURE_BEGIN."""
+
+_JOINT: Final = ", "
+_BLOCK: Final = "with "
+
+
+def join(*words: str) -> str:
+    """The `via` that says all of `words`."""
+    assert all(words) and not any(_JOINT in word for word in words), words
+    return _JOINT.join(words)
+
+
+def within(stream: str) -> str:
+    """The word for: it was issued inside `with torch.npu.stream(...)` of the stream of that name."""
+    return _BLOCK + stream
+
+
+def words(step: Step) -> frozenset[str]:
+    """What the step's `via` says."""
+    return frozenset(step.via.split(_JOINT)) if step.via else frozenset()
+
+
+def block(step: Step) -> str:
+    """The name of the stream in whose `with` block the step was issued; empty where there is none."""
+    return next((word.removeprefix(_BLOCK) for word in words(step) if word.startswith(_BLOCK)), "")

@@ -1,0 +1,45 @@
+"""TGT, ops that a graph cannot hold; and what all pages of the family say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from streamsched.dsl.check.registry import check
+from streamsched.dsl.check.target import RULES
+from streamsched.dsl.diagnostic import Severity
+from streamsched.dsl.trace.model import Literal, ModuleCall, Op, OpKind, Trace
+
+TEXT = """
+    entry x w
+    default product: x w -> y
+    exit y
+"""
+
+
+def grouped_mm_findings(program, target_op):
+    op = Op("product", target_op, OpKind.KERNEL, (), (), Literal("None"), (), (), 0)
+    call = ModuleCall("", 0, "", "model:M", -1, 0, 1, (), (), Literal("None"))
+    trace = Trace((), "", "", "model:M", (), (), Literal("None"), (op,), (), (), (call,), (), (), (), ())
+    return [d for d in check(replace(program, trace=trace)) if d.code == "TGT120"]
+
+
+def test_grouped_mm(build):
+    [found] = grouped_mm_findings(build(TEXT, target="npugraph_ex"), "aten._grouped_mm.default")
+    assert found.severity is Severity.ERROR
+    assert found.message == (
+        "`product` on `default` is `torch._grouped_mm`, which copies its group offsets to the host"
+    )
+    assert found.notes == ("the capture fails with 107027",)
+    assert found.help is not None and 'experts_implementation="batched_mm"' in found.help
+
+
+def test_other_products_and_targets(build):
+    assert grouped_mm_findings(build(TEXT, target="npugraph_ex"), "aten.bmm.default") == []
+    assert grouped_mm_findings(build(TEXT, target="npu"), "aten._grouped_mm.default") == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_page_names_the_version_that_it_was_seen_on(rule):
+    assert "seen on torch_npu 2.13.0" in rule.page
