@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +14,11 @@ import torch.utils._pytree as pytree
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
+from streamsched.npu_sim import control
+from streamsched.npu_sim.log import Record
 from streamsched.verify.compare import differences
+from streamsched.verify.evidence import evidence
+from streamsched.verify.launches import captured
 from streamsched.verify.live import Live, Sample
 from streamsched.verify.request import Request
 from streamsched.verify.samples import sample_inputs
@@ -30,6 +36,14 @@ class Device:
     steerings: tuple[Steering, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A forward under test: the module that it was bound to, and what to call."""
+
+    module: torch.nn.Module
+    forward: Callable[..., Any]
+
+
 def verify_on_device(program: Program, live: Live, request: Request, device: Device) -> Verdict:
     """Run original and generated forward on `device`, several calls in a row under each steering.
 
@@ -37,31 +51,80 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
     steering are kept on the device and compared at its end, so that memory which is reused too early shows.
     """
     samples = [sample_inputs(live.trace, request.seed + call) for call in range(request.calls)]
+    found: list[Difference] = []
+    failed: list[Failure] = []
+    records: tuple[Record, ...] = ()
+    names: list[str] = []
     with torch.no_grad():
-        original = copy.deepcopy(live.model).to(device.name)
-        reference = _calls(_compiled(original, request), live, samples, device, device.serial)
-        found: list[Difference] = []
-        failed: list[Failure] = []
-        scheduled, forward = _scheduled(program, live, request, device)
-        steerings = device.steerings or _delays(scheduled, device)
-        start = copy.deepcopy(scheduled.state_dict())
-        for steering in steerings:
-            scheduled.load_state_dict(start)
-            try:
-                outputs = _calls(forward, live, samples, device, steering)
-            except Exception as error:
-                failed.append(Failure(steering.name, f"{type(error).__name__}: {error}".splitlines()[0]))
-                break
-            for call, (output, expected) in enumerate(zip(outputs, reference, strict=True)):
-                found += differences(output, expected, steering.name, call)
+        reference = expected(live, request, device, samples)
+        subject = bound(generate(program, request.engine), live, request, device)
+        start = copy.deepcopy(subject.module.state_dict())
+        try:
+            if device.serial is not None:
+                records = first_launches(subject, live, samples, device)
+            for steering in device.steerings or _delays(subject.module, device):
+                names.append(steering.name)
+                subject.module.load_state_dict(start)
+                found += differing(subject, reference, live, samples, device, steering)
+        except Exception as error:
+            where = names[-1] if names else "the first call"
+            failed.append(Failure(where, f"{type(error).__name__}: {error}".splitlines()[0]))
     return Verdict(
         request.engine,
         f"the generated forward against the original on {device.words}, bit for bit",
-        tuple(steering.name for steering in steerings),
+        tuple(names),
         request.calls,
         tuple(found),
         tuple(failed),
+        evidence(records) if found or failed else (),
     )
+
+
+def expected(live: Live, request: Request, device: Device, samples: Sequence[Sample]) -> list[Any]:
+    """The outputs of the original, in serial order."""
+    original = copy.deepcopy(live.model).to(device.name)
+    return _calls(_compiled(original, request), live, samples, device, device.serial)
+
+
+def bound(text: str, live: Live, request: Request, device: Device) -> Subject:
+    """The generated file `text`, bound to a copy of the model. Nothing compiled before is used again."""
+    torch._dynamo.reset()
+    namespace: dict[str, Any] = {"__name__": "generated"}
+    exec(compile(text, "<generated>", "exec"), namespace)  # the product's own output
+    module = copy.deepcopy(live.model).to(device.name)
+    if request.engine == "npugraph_ex":
+        return Subject(module, namespace["compile"](module, **dict(request.options)))
+    return Subject(module, namespace["apply"](module))
+
+
+def differing(
+    subject: Subject, reference: list[Any], live: Live, samples: Sequence[Sample], device: Device, steering: Steering
+) -> list[Difference]:
+    """Where the calls under one steering differ from the reference."""
+    outputs = _calls(subject.forward, live, samples, device, steering)
+    pairs = enumerate(zip(outputs, reference, strict=True))
+    return [found for call, (one, other) in pairs for found in differences(one, other, steering.name, call)]
+
+
+def first_launches(subject: Subject, live: Live, samples: Sequence[Sample], device: Device) -> tuple[Record, ...]:
+    """What the first calls launch on the simulated NPU: those of the graph, if they are captured into one.
+
+    Nothing is waited for between the calls, and all outputs are kept, so that memory which one call leaves to the next
+    shows in the log.
+    """
+    synchronize = getattr(torch, device.name).synchronize
+    given = [live.call(sample, device.name) for sample in samples[:2]]
+    synchronize()
+    assert device.serial is not None
+    device.serial.prepare()
+    with tempfile.TemporaryDirectory() as folder:
+        with control.logged(Path(folder, "launches.jsonl")) as records:
+            kept = []
+            for args, kwargs in given:
+                control.restart_nodes()
+                kept.append(subject.forward(*args, **kwargs))
+        synchronize()
+    return captured(records) or tuple(records)
 
 
 def _compiled(model: torch.nn.Module, request: Request) -> Any:
@@ -71,17 +134,6 @@ def _compiled(model: torch.nn.Module, request: Request) -> Any:
     return torch.compile(
         model, backend="npugraph_ex", fullgraph=True, dynamic=False, options=dict(request.options) or None
     )
-
-
-def _scheduled(program: Program, live: Live, request: Request, device: Device) -> tuple[torch.nn.Module, Any]:
-    """The module that the generated forward was bound to, and what to call."""
-    namespace: dict[str, Any] = {"__name__": "generated"}
-    text = generate(program, request.engine)
-    exec(compile(text, "<generated>", "exec"), namespace)  # the product's own output
-    module = copy.deepcopy(live.model).to(device.name)
-    if request.engine == "npugraph_ex":
-        return module, namespace["compile"](module, **dict(request.options))
-    return module, namespace["apply"](module)
 
 
 def _delays(scheduled: torch.nn.Module, device: Device) -> tuple[Steering, ...]:

@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 from click.testing import CliRunner
+from tiny import NEEDS_NPU, TINY, loaded, schedule
 
 from streamsched.cli.main import cli
-from streamsched.dsl.pipeline import Loaded, load
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import Hazard, Program, StepKind
 from streamsched.verify.compare import differences
 from streamsched.verify.request import Request
 from streamsched.verify.run import verify
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-TINY = {
-    "deepseek_moe": ('model "model.py:tiny"', "input hidden_states: bf16[1, 16, 64]"),
-    "two_tower": ('model "model.py:tiny"',),
-    "multi_stream": ("input in1, in2, in3, in4: f16[8, 8]",),
-    "limit_cores": ("input in1, in2, in3, in4: f16[8, 8]",),
-    "side_branch": ("input x: f16[8, 8]",),
-    "inception": ("input x: f32[1, 192, 7, 7]",),
-}
 
-
-def loaded(name: str, target: str) -> Loaded:
-    found = load(str(EXAMPLES / name / f"{name}.sched"), target=target, instead=TINY[name])
-    assert not found.failed, found.diagnostics
-    return found
-
-
-@pytest.mark.parametrize("name", sorted(TINY))
+@pytest.mark.parametrize("name", sorted(TINY.keys() - NEEDS_NPU))
 def test_every_example_agrees(name: str) -> None:
     verdict = verify(loaded(name, "npu"), Request("", orders=4))
     assert not isinstance(verdict, tuple), verdict
@@ -75,8 +58,7 @@ def test_a_record_stream_taken_out_is_missed() -> None:
 
 
 def test_the_command_says_what_agreed() -> None:
-    schedule = str(EXAMPLES / "side_branch" / "side_branch.sched")
-    result = CliRunner().invoke(cli, ["verify", schedule, "--orders", "1", "--input", "x: f16[4, 4]"])
+    result = CliRunner().invoke(cli, ["verify", schedule("side_branch"), "--orders", "1", "--input", "x: f16[4, 4]"])
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-1] == "cpu: all outputs agree"
 

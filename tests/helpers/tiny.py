@@ -1,0 +1,35 @@
+"""The examples in sizes that run anywhere in no time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamsched.dsl.pipeline import Loaded, load
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+TINY = {
+    "deepseek_moe": ('model "model.py:tiny"', "input hidden_states: bf16[1, 16, 64]"),
+    "two_tower": ('model "model.py:tiny"',),
+    "multi_stream": ("input in1, in2, in3, in4: f16[8, 8]",),
+    "limit_cores": ("input in1, in2, in3, in4: f16[8, 8]",),
+    "side_branch": ("input x: f16[8, 8]",),
+    "inception": ("input x: f32[1, 192, 7, 7]",),
+    "w8a8_shared_expert": ('model "model.py:tiny"', "input hidden_states: bf16[16, 64], order: i64[16]"),
+}
+"""For each example the statements that stand in for its own."""
+
+NEEDS_NPU = frozenset({"w8a8_shared_expert"})
+"""Examples whose models call torch_npu themselves."""
+
+
+def schedule(name: str) -> str:
+    """The path of an example's schedule."""
+    return str(EXAMPLES / name / f"{name}.sched")
+
+
+def loaded(name: str, target: str) -> Loaded:
+    """An example in its tiny size, without errors."""
+    found = load(schedule(name), target=target, instead=TINY[name])
+    assert not found.failed, found.diagnostics
+    return found
