@@ -94,8 +94,9 @@ class Position:
 class Statement:
     """A statement of the scope module's own forward() that issued ops.
 
-    `binds` are the names that it binds or updates in place (`x`, also for `x += 1`, `x[i] = y` and `x.add_(y)`); a
-    return statement binds `return`. `text` is its source on one line, whitespace collapsed.
+    `binds` are the names that it binds or updates in place (`x`, also for `x += 1`, `x[i] = y` and `x.add_(y)`;
+    `self.cache` for an attribute); a return statement binds `return`. `text` is its source on one line, whitespace
+    collapsed.
     """
 
     position: Position

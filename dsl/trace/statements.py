@@ -226,20 +226,30 @@ def _target_names(target: ast.expr, names: _Locals) -> Iterator[str]:
 
 
 def _base(node: ast.expr, names: _Locals) -> Iterator[str]:
-    """The local whose memory an expression names, through subscripts and views."""
+    """The local or attribute (`self.cache`) whose memory an expression names, through subscripts and views."""
     while True:
-        if isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr in _VIEWS):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
-            node = node.func.value
+        if isinstance(node, ast.Subscript) or _is_view(node, names):
+            node = node.value  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Call) and _is_view(node.func, names):
+            node = node.func.value  # type: ignore[attr-defined]
         else:
             break
-    if isinstance(node, ast.Name) and node.id in names.names:
-        yield node.id
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if isinstance(root, ast.Name) and (root.id in names.names or (root.id == names.receiver and root is not node)):
+        yield ast.unparse(node)
+
+
+def _is_view(node: ast.expr, names: _Locals) -> bool:
+    """Whether an expression is an attribute with the name of a view; what the receiver calls so is its own."""
+    if not isinstance(node, ast.Attribute) or node.attr not in _VIEWS:
+        return False
+    return not (isinstance(node.value, ast.Name) and node.value.id == names.receiver)
 
 
 def _updated(call: ast.Call, names: _Locals) -> Iterator[str]:
-    """The locals that a call updates in place: `x.add_(y)`, `torch.relu_(x)`, `out=x`, `inplace=True`."""
+    """The names that a call updates in place: `x.add_(y)`, `torch.relu_(x)`, `out=x`, `inplace=True`."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     in_place = name.endswith("_") and not name.endswith("__")
