@@ -109,13 +109,17 @@ def wrong_inputs(span: Span, message: str, related: tuple[Related, ...], help: s
 
 
 @rule("TRC106", "forward-raises", Severity.ERROR)
-def forward_raises(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+def forward_raises(
+    span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...], help: str | None = None
+) -> Diagnostic:
     """The model's forward() raises.
 
     Reports an exception that leaves forward() while it is traced, with the statement that it passed through.
 
-    Why is this bad: the same call would most likely fail on the device as well. While tracing, tensors lie on the
-    meta device: they have shapes and dtypes, no data.
+    Why is this bad: what raises cannot be traced. While tracing, the inputs, parameters and buffers lie on the meta
+    device: they have shapes and dtypes, no data. Shapes and dtypes that do not fit would fail anywhere. A tensor that
+    forward() makes without `device=` lies on the CPU, and does not mix with them, though it would where the whole
+    model is on the CPU; write `torch.zeros(4, device=x.device)`.
 
     Example:
         input a: f16[4, 8]
@@ -124,7 +128,7 @@ def forward_raises(span: Span, message: str, related: tuple[Related, ...], notes
     Use instead:
         input b: f16[8, 4]
     """
-    return forward_raises.diagnostic(span, message, related=related, notes=notes)
+    return forward_raises.diagnostic(span, message, related=related, notes=notes, help=help)
 
 
 @rule("TRC107", "data-dependent", Severity.ERROR)
@@ -132,7 +136,7 @@ def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes
     """The model's Python looks at the data of a tensor.
 
     Reports a statement whose course depends on a tensor's values: `if x.sum() > 0`, a loop over `nonzero()`,
-    `int(x)`, a shape made of data.
+    `int(x)`, a shape made of data; and results whose size depends on them, as `x.unique()` has.
 
     Why is this bad: a schedule is made once for every call, so every call has to run the same ops. It would also
     make the host wait for the device.
@@ -160,8 +164,8 @@ def unsupported_construct(
     """The model uses a construct that cannot be traced into one sequence of ops.
 
     Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), inputs whose shape is changed in place,
-    exceptions of one module that another catches, caches that grow, results other than tensors, tuples, lists, dicts
-    and dataclasses, and whatever else torch.export refuses.
+    exceptions of one module that another catches, caches that grow, forward hooks of the model itself, results other
+    than tensors, tuples, lists, dicts and dataclasses, and whatever else torch.export refuses.
 
     Why is this bad: what a schedule cannot see it cannot order.
 
@@ -255,20 +259,71 @@ def trace_of_other_version(span: Span, message: str) -> Diagnostic:
 
 @rule("TRC201", "attribute-not-kept", Severity.WARNING)
 def attribute_not_kept(span: Span, message: str) -> Diagnostic:
-    """forward() leaves a tensor in an attribute, which generated code will not do.
+    """forward() changes an attribute, which generated code will not do.
 
-    Reports tensors that forward() assigns to attributes that are no registered buffers, or appends to a list there.
+    Reports tensors that forward() assigns to attributes that are no registered buffers, or appends to a list there;
+    and attributes that hold a number, a text, a bool or None, or lists and dicts of those, and hold something else
+    after forward().
 
     Why is this bad: such an assignment is no op and is not in the trace. What reads the attribute in the next call, or
-    from outside, finds something else than with the original forward().
+    from outside, finds something else than with the original forward(). A number is even built into the generated
+    code, with the value that it had while tracing.
 
     Example:
         self.last = x       # in forward()
+        self.calls += 1
+        y = x * self.calls
 
     Use instead:
         self.register_buffer("last", torch.zeros(64))       # in __init__(); self.last = x is then traced
+        self.register_buffer("calls", torch.zeros(()))      # in __init__(); self.calls += 1 is then traced
     """
     return attribute_not_kept.diagnostic(span, message, help="register it as a buffer, or return it")
+
+
+@rule("TRC202", "autocast-not-traced", Severity.WARNING)
+def autocast_not_traced(span: Span, related: tuple[Related, ...]) -> Diagnostic:
+    """The model enters a `torch.autocast` region, whose casts are not in the trace.
+
+    Reports an enabled `torch.autocast` region that is entered while forward() is traced, by the model itself or by a
+    package that it uses. Disabled regions change nothing and are not reported.
+
+    Why is this bad: autocast casts on a real device and not on the meta device, so the trace has the ops, dtypes and
+    sizes of the model without it. The casts are kernels that no stream is chosen for and no check sees, and the
+    numbers of the generated code may differ from the model's.
+
+    Example:
+        with torch.autocast("npu", dtype=torch.float16):
+            y = torch.mm(a, b)
+
+    Use instead:
+        y = torch.mm(a.to(torch.float16), b.to(torch.float16))
+    """
+    message = "forward() enters an enabled torch.autocast region; the trace has the dtypes without it"
+    return autocast_not_traced.diagnostic(span, message, related=related, help="cast explicitly: `.to(dtype)`")
+
+
+@rule("TRC203", "result-type-changes", Severity.WARNING)
+def result_type_changes(span: Span, message: str, related: tuple[Related, ...]) -> Diagnostic:
+    """Generated code returns another class than forward() does.
+
+    Reports results of operators that forward() returns as they are (`x.max(-1)`, `x.sort()`: these are named tuples of
+    torch's own), and the `OrderedDict`, `defaultdict` and `Counter` of `collections`. Generated code returns a tuple or
+    a dict that holds the same.
+
+    Why is this bad: a caller that asks for `.values` or `.indices`, or calls `move_to_end()`, works with the original
+    forward() alone.
+
+    Example:
+        return x.max(-1)
+
+    Use instead:
+        values, indices = x.max(-1)
+        return values, indices
+    """
+    return result_type_changes.diagnostic(
+        span, message, related=related, help="return a plain tuple or dict, or a named tuple or dataclass of your own"
+    )
 
 
 @rule("SEL105", "stale-trace", Severity.ERROR)
@@ -328,6 +383,8 @@ RULES: tuple[Rule[Any, Any], ...] = (
     unreadable_trace,
     trace_of_other_version,
     attribute_not_kept,
+    autocast_not_traced,
+    result_type_changes,
     stale_trace,
     package_drift,
 )

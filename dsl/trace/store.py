@@ -183,7 +183,7 @@ class _Writer:
             c.end,
         ]
         body = [[self.argument(arg) for arg in c.args], self.named(c.kwargs), self.argument(c.result)]
-        return [*head, *body, int(c.branches_on_compiling)]
+        return [*head, *body, int(c.branches_on_compiling), int(c.hooked)]
 
     def position(self, p: Position) -> list[Any]:
         return [self.string(p.file), self.string(p.function), p.line, p.column, p.end_line, p.end_column]
@@ -288,10 +288,12 @@ class _Reader:
 
     def _calls(self) -> Iterator[ModuleCall]:
         string, argument = self._strings.__getitem__, self._arguments.__getitem__
-        path, occurrence, accessor, cls, parent, begin, end, args, kwargs, result, compiling = self._document["calls"]
+        (path, occurrence, accessor, cls, parent, begin, end, args, kwargs, result, compiling,
+         *later) = self._document["calls"]  # fmt: skip
+        hooked = later[0] if later else [0] * len(path)  # traces of the first release have no such column
         head = map(string, path), occurrence, map(string, accessor), map(string, cls)
         tree = map(self._items, args), map(self._named, kwargs), map(argument, result)
-        return map(ModuleCall, *head, parent, begin, end, *tree, map(bool, compiling))
+        return map(ModuleCall, *head, parent, begin, end, *tree, map(bool, compiling), map(bool, hooked))
 
     def _texts(self, indices: list[int]) -> tuple[str, ...]:
         return tuple([self._strings[index] for index in indices])

@@ -88,6 +88,29 @@ def _is_list(value: list[Any]) -> bool:
     return type(value) is list or type(value).__module__ == "torch.fx.immutable_collections"
 
 
+def replaced(value: object, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The classes in an object for which its tree has another, each with that other one."""
+    items: list[Any] = []
+    if isinstance(value, tuple):
+        items = list(value)
+        if type(value) is not tuple and _is_tuple(type(value)):
+            yield _public_name(type(value)), "tuple"
+    elif isinstance(value, list):
+        items = list(value)
+    elif isinstance(value, Mapping):
+        items = list(value.values())
+        if type(value).__module__ == "collections":
+            yield _public_name(type(value)), "dict"
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        items = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
+    for item in items if depth < _DEPTH else ():
+        yield from replaced(item, depth + 1)
+
+
+def _public_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
 def class_name(cls: type) -> str:
     """A class as "package.module:Class"."""
     return f"{cls.__module__}:{cls.__qualname__}"

@@ -310,6 +310,7 @@ class _Ops:
             kwargs=tuple((name, self._traced(arg, begin)) for name, arg in record.kwargs),
             result=self._traced(record.result),
             branches_on_compiling=record.asks_compiling,
+            hooked=record.hooked,
         )
 
     def _traced(self, argument: Argument, before: int | None = None) -> Argument:

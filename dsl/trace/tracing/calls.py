@@ -14,6 +14,9 @@ import torch.nn.modules.module as module_state
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from streamsched.dsl.trace.model import NONE, Argument, Literal
+from streamsched.dsl.trace.tracing.arguments import replaced
+from streamsched.dsl.trace.tracing.attributes import PlainAttributes
+from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.inputs import InputObjects
 
 NOTHING = Literal("None")
@@ -34,8 +37,18 @@ class CallRecord:
     kwargs: tuple[tuple[str, Argument], ...] = ()
     result: Argument = NOTHING
     asks_compiling: bool = False
+    hooked: bool = False
     frame: FrameType | None = None
     locals: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What the scope's forward() returned: where (None if nobody saw it), and the classes that the trace replaces by
+    others, each with what it becomes."""
+
+    place: Place | None
+    replaced: tuple[tuple[str, str], ...]
 
 
 def forward_code(module: torch.nn.Module) -> CodeType | None:
@@ -66,7 +79,10 @@ class Calls:
         self._describe = describe
         self._observe = observe
         self._objects = objects
+        self.attributes = PlainAttributes(root)
+        self.changed: tuple[str, ...] = ()
         self.rebound: tuple[str, ...] = ()
+        self.returned: Returned | None = None
         self._stack: list[int] = []
         self._seen: dict[str, int] = {}
         self.records: list[CallRecord] = []
@@ -108,6 +124,7 @@ class Calls:
         self._seen[path] = occurrence + 1
         record = CallRecord(path, occurrence, original, forward_code(original), self.current, self._clock())
         record.args = tuple(self._describe(arg) for arg in args)
+        record.hooked = bool(original._forward_hooks)
         self._stack.append(len(self.records))
         self.records.append(record)
 
@@ -117,6 +134,7 @@ class Calls:
         while True:
             record = self.records[self._stack[-1]]
             self._observe(record, self._stack[-1])
+            frame = record.frame
             record.left = self._clock()
             record.frame = None
             record.locals = {}
@@ -127,3 +145,7 @@ class Calls:
         record.result = self._describe(result)
         if not self._stack:
             self.rebound = self._objects.rebound()
+            self.changed = self.attributes.changed()
+            self.returned = Returned(
+                Place(frame.f_code, frame.f_lasti) if frame is not None else None, tuple(replaced(result))
+            )

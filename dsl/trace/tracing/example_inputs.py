@@ -43,7 +43,11 @@ def _from_statements(request: TraceRequest, span: Span) -> Inputs | Diagnostic:
             return rules.wrong_inputs(span, f"`{tensor.dtype}` of input `{tensor.name}` is no dtype", (), known)
         if tensor.name in tensors:
             return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
-        tensors[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device="meta")
+        try:
+            tensors[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device="meta")
+        except (RuntimeError, OverflowError, TypeError):  # torch counts its bytes in 64 bits
+            sizes = ", ".join(map(str, tensor.shape))
+            return rules.wrong_inputs(span, f"input `{tensor.name}` of shape [{sizes}] is too large", (), None)
     return Inputs((), tensors)
 
 

@@ -75,14 +75,17 @@ def where(error: BaseException, base: str, sources: Sources, internals: Internal
 
 
 def cause(error: BaseException) -> str:
-    """An exception in one line: its type and the first line of its message."""
+    """An exception in one line: its type and the first line of its message, or as many as it takes to say something."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     name = type(error).__name__
     if not lines:
         return name
-    return f"{name}: {lines[0].rstrip('.').replace('FakeTensor', 'Tensor')}"
+    last = next((index for index, line in enumerate(lines) if not line.endswith(":")), 0)
+    return f"{name}: {' '.join(lines[: last + 1]).rstrip('.').replace('FakeTensor', 'Tensor')}"
 
 
 def full_traceback(error: BaseException, verbose: bool) -> tuple[str, ...]:
-    """Python's own traceback as a note, where it was asked for."""
-    return ("".join(traceback.format_exception(error)).rstrip(),) if verbose else ()
+    """Python's own traceback as a note, where it was asked for; else how to ask for it."""
+    if verbose:
+        return ("".join(traceback.format_exception(error)).rstrip(),)
+    return ("`--verbose` shows Python's own traceback",)

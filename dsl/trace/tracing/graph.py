@@ -80,11 +80,13 @@ def _inline(module: GraphModule, node: Node, contexts: tuple[str, ...], flat: Fl
     else:
         device, dtype, enabled, cache, body, *operands = node.args
         context = f"torch.autocast({device!r}, dtype={dtype}, enabled={enabled}, cache_enabled={cache})"
+        if not enabled and not any(outer.startswith("torch.autocast") for outer in contexts):
+            context = ""  # there is nothing that it switches off
     assert isinstance(body, Node), node
     inner = getattr(module, str(body.target))
     placeholders = [n for n in inner.graph.nodes if n.op == "placeholder"]
     flat.same.update(zip(placeholders, operands, strict=True))
-    return _walk(inner, (*contexts, context), flat)
+    return _walk(inner, (*contexts, context) if context else contexts, flat)
 
 
 def references(value: Any) -> Iterator[Node]:

@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
+from streamsched.dsl.trace.tracing import compiling
 from streamsched.dsl.trace.tracing.arguments import describe
 from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
 from streamsched.dsl.trace.tracing.frames import Internals, Positions, raw_position
@@ -61,6 +62,7 @@ class Recorder:
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
         self.assignments: dict[str, int] = {}  # buffer's path to tag: `self.buffer = tensor`
+        self.outside = False  # whether a hook of the root issued something before its forward()
         self.code = forward_code(root)
         self.function = (
             _function(self.code.co_filename, self.code.co_name, self.code.co_firstlineno)
@@ -116,6 +118,7 @@ class Recorder:
         root = running[0]
         self._locate(frames, running[-1])
         self._locate(frames, root)
+        self.outside = self.outside or root.frame is None
         self._observe(running[-1], self.calls.current)
         if root is not running[-1]:
             self._observe(root, 0)
@@ -205,8 +208,12 @@ class Recorder:
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Record while the context lasts."""
-        with self.calls.hooks(), self._buffers(), self._compiling(), preserve_node_meta(), _Issuing(self):
-            yield
+        watching = compiling.watched(self._internals, self._asked)
+        try:
+            with self.calls.hooks(), self._buffers(), watching, preserve_node_meta(), _Issuing(self):
+                yield
+        finally:
+            self.calls.attributes.restore()
 
     @contextlib.contextmanager
     def _buffers(self) -> Iterator[None]:
@@ -224,32 +231,9 @@ class Recorder:
         finally:
             handle.remove()
 
-    @contextlib.contextmanager
-    def _compiling(self) -> Iterator[None]:
-        """Notice the user's Python asking whether it is being compiled."""
-        owners = [
-            (torch.compiler, "is_compiling"),
-            (torch.compiler, "is_dynamo_compiling"),
-            (torch.compiler, "is_exporting"),
-        ]
-        originals = [(owner, name, getattr(owner, name)) for owner, name in owners]
-
-        def watched(original: Any) -> Any:
-            def ask() -> bool:
-                if sys._getframe(1).f_code.co_filename not in self._internals:
-                    for record in self.calls.running:
-                        record.asks_compiling = True
-                return bool(original())
-
-            return ask
-
-        for owner, name, original in originals:
-            setattr(owner, name, watched(original))
-        try:
-            yield
-        finally:
-            for owner, name, original in originals:
-                setattr(owner, name, original)
+    def _asked(self) -> None:
+        for record in self.calls.running:
+            record.asks_compiling = True
 
 
 class _Issuing(TorchFunctionMode):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from types import CodeType
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
 from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.provenance import Recorder
 
 _DATA_DEPENDENT = frozenset(
     [
@@ -19,6 +21,8 @@ _DATA_DEPENDENT = frozenset(
     ]
 )
 _DATA_WORDS = ("data-dependent", "data dependent", "Cannot call item() on", "meta tensors", "no data", "unbacked")
+_UNKNOWN_RESULT = re.compile(r"Found <class '(.*?)'> in output, which is not a known type")
+_DEVICE_ADVICE = "add `device=x.device` where the tensor is made, `x` being an input; or register it as a buffer"
 _CONSTRUCT_WORDS = (
     "higher order",
     "HigherOrderOperator",
@@ -27,10 +31,10 @@ _CONSTRUCT_WORDS = (
 )
 
 
-def refusal(session: Session, forward: CodeType | None, error: BaseException) -> Diagnostic:
+def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagnostic:
     """The diagnostic of an exception that left torch.export."""
     span = session.request.model_span
-    related = _where(session, forward, error)
+    related = _where(session, recorder.code, error)
     notes = session.notes(error)
     at = _statement_words(related)
     if isinstance(error, SystemExit):
@@ -39,10 +43,32 @@ def refusal(session: Session, forward: CodeType | None, error: BaseException) ->
     text = " ".join(str(e) for e in chain)
     if any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS):
         return rules.data_dependent(span, f"what forward() does{at} depends on the data of a tensor", related, notes)
+    unknown = _UNKNOWN_RESULT.search(text)
+    if unknown is not None:
+        return _unknown_result(session, recorder, unknown[1], notes)
+    if any(type(e).__name__ == "FakeTensorDeviceMismatchError" for e in chain):
+        message = f"forward() mixes tensors of two devices{at}: {failures.cause(error).partition(': ')[2]}"
+        return rules.forward_raises(span, message, related, notes, _DEVICE_ADVICE)
     if not related or any(word in text for word in _CONSTRUCT_WORDS):
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
         return rules.unsupported_construct(span, message, related, notes)
     return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes)
+
+
+def _unknown_result(session: Session, recorder: Recorder, cls: str, notes: tuple[str, ...]) -> Diagnostic:
+    """The finding that forward() returns an object that torch.export does not look into."""
+    returned = recorder.calls.returned
+    related: tuple[Related, ...] = ()
+    if returned is not None and returned.place is not None:
+        span = failures.span_of(returned.place, session.request.base, session.sources)
+        related = (Related(span, "returned here"),)
+    name = cls.rpartition(".")[2]
+    message = f"forward() returns a {cls}, a class that torch.export does not know"
+    advice = (
+        "return tensors, in tuples, lists or dicts; or, if it is a dataclass, write "
+        f"`torch.export.register_dataclass({name})` after its definition"
+    )
+    return rules.unsupported_construct(session.request.model_span, message, related, notes, advice)
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Instance, Literal, Mapping, Opaque, Ref, Sequence, Trace
 
@@ -228,3 +230,77 @@ def test_cache_that_gets_another_tensor_is_refused(attempt: Callable[..., Traced
     [diagnostic] = attempt(source, {"inputs_from": ("model.py", "inputs")}).diagnostics
     assert diagnostic.code == "TRC108"
     assert "puts another tensor into cache.keys" in diagnostic.message
+
+
+HOOKED = """
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l1, self.l2 = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.l1.register_forward_hook(lambda m, i, o: o * 2)
+        self.l2.register_forward_pre_hook(lambda m, i: (i[0] + 1,))
+
+    def forward(self, x):
+        return self.l2(self.l1(x))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x)
+"""
+
+
+def test_a_call_with_hooks_of_its_own_is_marked(traced: Callable[..., Trace]) -> None:
+    trace = traced(HOOKED, x=(4, 4))
+    assert {call.label: call.hooked for call in trace.calls} == {
+        "": False,
+        "inner": False,
+        "inner.l1": True,
+        "inner.l2": False,
+    }
+    # The hook's op comes after the call, the pre-hook's is in it.
+    ops = {call.label: [op.target for op in trace.ops[call.begin : call.end]] for call in trace.calls}
+    assert ops["inner.l1"] == ["aten.linear.default"]
+    assert ops["inner.l2"] == ["aten.add.Tensor", "aten.linear.default"]
+
+
+@pytest.mark.parametrize(
+    ("register", "kind"),
+    [
+        ("register_forward_hook(lambda m, i, o: o * 2)", "forward hook"),
+        ("register_forward_pre_hook(lambda m, i: (i[0] * 2,))", "forward pre-hook"),
+    ],
+)
+def test_hooks_of_the_model_itself_are_refused(attempt: Callable[..., Traced], register: str, kind: str) -> None:
+    source = f"""
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.{register}
+
+        def forward(self, x):
+            return x + 1
+    """
+    [diagnostic] = attempt(source, x=(4,)).diagnostics
+    assert diagnostic.code == "TRC108"
+    assert f"the model itself has a {kind} (`Model.__init__.<locals>.<lambda>`)" in diagnostic.message
+    assert diagnostic.related[0].span.line == 8
+
+
+def test_a_pre_hook_of_the_model_that_computes_nothing_is_fine(traced: Callable[..., Trace]) -> None:
+    trace = traced(
+        """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_forward_pre_hook(lambda m, i: None)
+
+            def forward(self, x):
+                return x + 1
+        """,
+        x=(4,),
+    )
+    assert [op.target for op in trace.ops] == ["aten.add.Tensor"]

@@ -299,18 +299,69 @@ def test_exception_that_crosses_modules(attempt: Attempt) -> None:
     assert "caught in another" in diagnostic.message
 
 
-def test_attribute_that_is_no_buffer(attempt: Attempt) -> None:
-    made = attempt(forward_of("self.last = x * 2\nreturn x + 1"), x=(4,))
-    assert made.trace is not None
-    [warning] = made.diagnostics
-    assert (warning.code, warning.severity) == ("TRC201", Severity.WARNING)
-    assert "self.last" in warning.message
-    assert made.trace.warnings == (warning.message,)
+def test_tensor_made_without_a_device(attempt: Attempt) -> None:
+    diagnostic = only(attempt(forward_of("y = torch.zeros(4)\nreturn x + y"), x=(4,)))
+    assert diagnostic.code == "TRC106"
+    assert "mixes tensors of two devices" in diagnostic.message
+    assert "device=x.device" in (diagnostic.help or "")
+    assert line_at(diagnostic) == "x + y"
+
+
+def test_nothing_of_torchs_own_is_printed(attempt: Attempt, capfd: pytest.CaptureFixture[str]) -> None:
+    made = attempt(forward_of("print('seen')\nif x.sum() > 0:\n    return x\nreturn -x"), x=(4,))
+    assert made.diagnostics[0].code == "TRC107"
+    assert capfd.readouterr().err == "seen\n"
+    assert "print" not in vars(sys.modules["torch.export._trace"])
+
+
+RETURNS_A_DATACLASS = """
+import dataclasses
+
+@dataclasses.dataclass
+class Output:
+    y: object
+
+REGISTER
+
+class Model(nn.Module):
+    def forward(self, x):
+        return Output(x + 1)
+"""
+
+
+def test_dataclass_that_torch_does_not_know(attempt: Attempt) -> None:
+    diagnostic = only(attempt(RETURNS_A_DATACLASS.replace("REGISTER", ""), x=(4,)))
+    assert diagnostic.code == "TRC108"
+    assert "forward() returns a model.Output" in diagnostic.message
+    advice = "torch.export.register_dataclass(Output)"
+    assert advice in (diagnostic.help or "")
+    assert line_at(diagnostic) == "return Output(x + 1)"
+    assert attempt(RETURNS_A_DATACLASS.replace("REGISTER", advice), x=(4,)).trace is not None
+
+
+def test_result_whose_size_depends_on_data(attempt: Attempt) -> None:
+    diagnostic = only(attempt(forward_of("u = x.unique()\nreturn x + 1, u"), x=(4,)))
+    assert diagnostic.code == "TRC107"
+    assert "the size of a tensor that forward() returns" in diagnostic.message
+    assert line_at(diagnostic) == "x.unique()"
+
+
+def test_input_that_is_too_large(attempt: Attempt) -> None:
+    diagnostic = only(attempt(FINE, x=(99999999999, 9999999999)))
+    assert diagnostic.code == "TRC105"
+    assert "input `x` of shape [99999999999, 9999999999] is too large" in diagnostic.message
+
+
+def test_a_first_line_that_says_nothing_is_not_all(attempt: Attempt) -> None:
+    made = attempt(forward_of("raise ValueError('Got an error:\\n\\n  the real one\\n  and more')"), x=(4,))
+    diagnostic = only(made)
+    assert diagnostic.message.endswith("ValueError: Got an error: the real one")
+    assert diagnostic.notes == ("`--verbose` shows Python's own traceback",)
 
 
 def test_every_rule_has_a_page() -> None:
     codes = [rule.code for rule in RULES]
-    assert codes == [f"TRC{n}" for n in range(101, 113)] + ["TRC201", "SEL105", "SEL106"]
+    assert codes == [f"TRC{n}" for n in range(101, 113)] + ["TRC201", "TRC202", "TRC203", "SEL105", "SEL106"]
     for rule in RULES:
         assert "Example:" in rule.page and "Use instead:" in rule.page and "bad:" in rule.page
 

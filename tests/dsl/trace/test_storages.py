@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
+from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import NONE, Op, OpKind, Ref, Sequence, StorageKind, Trace, refs
 
 VIEWS = [
@@ -82,8 +83,8 @@ FRESH = [
     "F.pad(x, (1, 1))",
     "F.relu(x)",
     "F.softmax(x, 0)",
-    "x.max(0)",
-    "x.topk(2)",
+    "tuple(x.max(0))",
+    "tuple(x.topk(2))",
     "F.dropout(x, 0.5, training=True)",
     "torch.zeros_like(x)",
     "torch.full((2, 2), 1.0)",
@@ -370,9 +371,38 @@ def test_constants_made_in_forward(forward: Callable[..., Trace]) -> None:
     assert [op.target for op in trace.ops] == ["aten.mul.Tensor", "aten.add.Tensor", "aten.mul.Tensor"]
 
 
-def test_autocast_context(forward: Callable[..., Trace]) -> None:
-    trace = forward("with torch.autocast('cpu', dtype=torch.bfloat16):\n    y = x @ x\nreturn y")
+AUTOCAST = """
+class Model(nn.Module):
+    def forward(self, x):
+        with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=ENABLED):
+            y = x @ x
+        return y
+"""
+
+
+def test_autocast_context(attempt: Callable[..., Traced]) -> None:
+    source = AUTOCAST.replace("DEVICE", "'cpu'").replace("ENABLED", "True")
+    trace = attempt(source, x=(4, 4)).trace
+    assert trace is not None
     assert trace.ops[0].contexts == ("torch.autocast('cpu', dtype=torch.bfloat16, enabled=True, cache_enabled=False)",)
+
+
+@pytest.mark.parametrize("device", ["x.device.type", "'cpu'", "'npu'"])
+def test_disabled_autocast_is_no_context(traced: Callable[..., Trace], device: str) -> None:
+    trace = traced(AUTOCAST.replace("DEVICE", device).replace("ENABLED", "False"), x=(4, 4))
+    assert trace.ops[0].contexts == ()
+
+
+def test_autocast_disabled_inside_an_enabled_one_is_a_context(attempt: Callable[..., Traced]) -> None:
+    source = """
+    class Model(nn.Module):
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16), torch.autocast("cpu", enabled=False):
+                return x @ x
+    """
+    trace = attempt(source, x=(4, 4)).trace
+    assert trace is not None
+    assert ["enabled=True" in context for context in trace.ops[0].contexts] == [True, False]
 
 
 def arguments(trace: Trace) -> Any:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,7 +88,7 @@ def example() -> Trace:
             Value("add", (1, 0), "float16", (), (), 0, inner="ü", same_object=0),
         ),
         storages=(Storage("x", StorageKind.INPUT, 12), Storage("add", StorageKind.OP, 12)),
-        calls=(ModuleCall("", 0, "", "model:M", -1, 0, 2, (tree,), (("k", Ref(0)),), Ref(1), True),),
+        calls=(ModuleCall("", 0, "", "model:M", -1, 0, 2, (tree,), (("k", Ref(0)),), Ref(1), True, True),),
         statements=(Statement(position, ("a", "b"), "a, b = f(x)"),),
         positions=(position,),
         stacks=((0,), (0, 0)),
@@ -110,6 +111,15 @@ def test_round_trip_of_an_empty_trace(tmp_path: Path) -> None:
     trace = dataclasses.replace(example(), ops=(), values=(), inputs=(), result=Literal("None"), storages=(), stacks=())
     save(trace, tmp_path / "a")
     assert load(tmp_path / "a", SPAN).trace == trace
+
+
+def test_a_file_without_the_column_of_hooks_is_read(tmp_path: Path) -> None:
+    old = document()
+    old["calls"].pop()
+    (tmp_path / "a").write_bytes(gzip.compress(json.dumps(old).encode()))
+    loaded = load(tmp_path / "a", SPAN).trace
+    assert loaded is not None
+    assert loaded.calls == (dataclasses.replace(example().calls[0], hooked=False),)
 
 
 def test_bytes_depend_on_the_trace_alone(tmp_path: Path) -> None:
@@ -163,7 +173,7 @@ def test_an_older_file_stays_when_writing_fails(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-def document() -> dict[str, object]:
+def document() -> dict[str, Any]:
     path_free = example()
     from streamsched.dsl.trace.store import encode
 
@@ -229,6 +239,7 @@ def test_digest_is_of_content_not_of_layout() -> None:
         dataclasses.replace(trace, ops=trace.ops[:1]),
         dataclasses.replace(trace, statements=(Statement(moved, ("c",), ""),)),
         dataclasses.replace(trace, root="model:N"),
+        dataclasses.replace(trace, calls=(dataclasses.replace(trace.calls[0], hooked=False),)),
     ):
         assert digest(changed) != digest(trace)
 

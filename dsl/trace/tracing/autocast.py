@@ -1,0 +1,74 @@
+"""Regions of `torch.autocast` in a traced model: they cast nothing on the meta device, and some cannot be entered."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+
+from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.tracing.failures import Place
+from streamsched.dsl.trace.tracing.frames import Internals
+
+
+@dataclass(slots=True)
+class Regions:
+    """Where the enabled regions that were entered are written, each once."""
+
+    enabled: list[Place] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def watched(internals: Internals, sources: Sources) -> Iterator[Regions]:
+    """Note the regions that are entered while the context lasts; let those pass that this machine cannot enter."""
+    regions = Regions()
+    asked: weakref.WeakKeyDictionary[Any, Place | None] = weakref.WeakKeyDictionary()
+    cls = torch.autocast
+    make: Callable[..., None] = cls.__init__
+    enter: Callable[..., Any] = cls.__enter__
+
+    def made(self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
+        if enabled:
+            asked[self] = _place(sys._getframe(1), internals, sources)
+        if isinstance(device_type, str) and not _is_available(device_type):
+            device_type, dtype, enabled = "cpu", None, False
+        make(self, device_type, dtype, enabled, cache_enabled)
+
+    def entered(self: Any) -> Any:
+        place = asked.get(self)
+        if place is not None and place not in regions.enabled:
+            regions.enabled.append(place)
+        return enter(self)
+
+    cls.__init__, cls.__enter__ = made, entered  # type: ignore[method-assign]
+    try:
+        yield regions
+    finally:
+        cls.__init__, cls.__enter__ = make, enter  # type: ignore[method-assign]
+
+
+def _is_available(device_type: str) -> bool:
+    """Whether torch knows what to cast to on a device; never on meta, which stands for the device of the model."""
+    try:
+        return device_type != "meta" and bool(torch.amp.is_autocast_available(device_type))
+    except RuntimeError:  # it does not know the device
+        return False
+
+
+def _place(frame: FrameType | None, internals: Internals, sources: Sources) -> Place | None:
+    """The innermost place in the user's own files; failing that, the innermost outside of torch."""
+    innermost: Place | None = None
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if sources.is_own(filename):
+            return Place(frame.f_code, frame.f_lasti)
+        if innermost is None and filename not in internals:
+            innermost = Place(frame.f_code, frame.f_lasti)
+        frame = frame.f_back
+    return innermost

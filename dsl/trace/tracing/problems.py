@@ -1,0 +1,155 @@
+"""What keeps an exported program from being a trace, and what a trace does not hold, in people's words."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch.export import ExportedProgram
+from torch.fx import Node
+
+from streamsched.dsl.diagnostic import Diagnostic, Related, Span
+from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.model import NONE
+from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing.arguments import opaque
+from streamsched.dsl.trace.tracing.assemble import Assembled
+from streamsched.dsl.trace.tracing.autocast import Regions
+from streamsched.dsl.trace.tracing.failures import Place
+from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.values import issue_of
+
+_LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
+_OWN_HOOKS_ADVICE = "do it in forward(), or make the model a part of another and schedule that one"
+
+
+def root_hooks(session: Session, model: torch.nn.Module) -> Diagnostic | None:
+    """The finding that the model itself has forward hooks, which generated code would run a second time."""
+    for hook in model._forward_hooks.values():
+        return _hooked(session, hook, "forward hook")
+    return None
+
+
+def root_pre_hooks(session: Session, model: torch.nn.Module, recorder: Recorder) -> Diagnostic | None:
+    """The same of forward pre-hooks that issued ops."""
+    for hook in model._forward_pre_hooks.values() if recorder.outside else ():
+        return _hooked(session, hook, "forward pre-hook")
+    return None
+
+
+def _hooked(session: Session, hook: object, kind: str) -> Diagnostic:
+    name = getattr(hook, "__qualname__", type(hook).__qualname__)
+    code = getattr(hook, "__code__", None)
+    related = () if code is None else _at(session, Place(code, 0), "the hook")
+    message = f"the model itself has a {kind} (`{name}`), which computes outside of its forward()"
+    return rules.unsupported_construct(session.request.model_span, message, related, (), _OWN_HOOKS_ADVICE)
+
+
+def problems(
+    session: Session, program: ExportedProgram, parts: Assembled, recorder: Recorder
+) -> tuple[Diagnostic, ...]:
+    """Why there is no trace; empty if there is one."""
+    span = session.request.model_span
+    found: list[Diagnostic] = []
+    for node in parts.unsupported:
+        message = f"forward() uses `{node.target}`, which does not trace into one sequence of ops"
+        found.append(rules.unsupported_construct(span, message, _related(session, recorder, node, "here"), ()))
+    for bad in parts.bad_constants:
+        related = _related(session, recorder, bad.node, "the constant is made here")
+        found.append(rules.constant_without_values(span, bad.message, related))
+    if recorder.calls.rebound:
+        message = f"forward() puts another tensor into {recorder.calls.rebound[0]}, which generated code cannot do"
+        advice = "copy into the tensor that is there: `copy_()`"
+        found.append(rules.unsupported_construct(span, message, (), (), advice))
+    for unknown in dict.fromkeys(opaque(parts.result)):
+        found.append(_unknown_result(session, program, recorder, unknown))
+    return tuple(found)
+
+
+def _unknown_result(session: Session, program: ExportedProgram, recorder: Recorder, unknown: str) -> Diagnostic:
+    span = session.request.model_span
+    for node in program.graph.nodes if unknown == "a tensor" else ():
+        if _is_sized_by_data(node.meta.get("val")):
+            related = _related(session, recorder, node, "its size is known only when this has run")
+            message = "the size of a tensor that forward() returns depends on the data of another"
+            return rules.data_dependent(span, message, related or _returned(session, recorder), ())
+    message = f"forward() returns {unknown}, which generated code cannot make"
+    advice = "return tensors, in tuples, lists, dicts or dataclasses (`use_cache=False` for a language model)"
+    return rules.unsupported_construct(span, message, _returned(session, recorder), (), advice)
+
+
+def _is_sized_by_data(value: object) -> bool:
+    if isinstance(value, tuple | list):
+        return any(map(_is_sized_by_data, value))
+    return isinstance(value, torch.Tensor) and any(not isinstance(size, int) for size in value.shape)
+
+
+def _returned(session: Session, recorder: Recorder) -> tuple[Related, ...]:
+    returned = recorder.calls.returned
+    return () if returned is None or returned.place is None else _at(session, returned.place, "returned here")
+
+
+def _at(session: Session, place: Place, message: str) -> tuple[Related, ...]:
+    return (Related(failures.span_of(place, session.request.base, session.sources), message),)
+
+
+def _related(session: Session, recorder: Recorder, node: Node, message: str) -> tuple[Related, ...]:
+    """The user's own innermost place that issued a node."""
+    issue = recorder.issues.get(issue_of(node) or 0)
+    if issue is None or issue.stack == NONE:
+        return ()
+    positions = recorder.positions.all_positions()
+    stack = [positions[index] for index in recorder.positions.all_stacks()[issue.stack]]
+    own = [p for p in stack if not session.sources.is_installed(p.file)]
+    for position in (own or stack)[-1:]:
+        span = Span(
+            failures.path_of(position.file, session.request.base, session.sources),
+            position.line,
+            position.column,
+            position.end_line,
+            position.end_column,
+        )
+        return (Related(span, message),)
+    return ()
+
+
+def losses(
+    session: Session,
+    model: torch.nn.Module,
+    warned: Iterable[warnings.WarningMessage],
+    recorder: Recorder,
+    regions: Regions,
+) -> Iterator[Diagnostic]:
+    """What forward() does that the trace does not hold."""
+    span = session.request.model_span
+    tensors = list(_lost_tensors(model, warned))
+    if tensors:
+        names = ", ".join(tensors)
+        message = f"forward() leaves a tensor in {names}, which is no buffer: generated code will not leave one there"
+        yield rules.attribute_not_kept(span, message)
+    if recorder.calls.changed:
+        names = ", ".join(recorder.calls.changed)
+        message = f"forward() changes {names}, which generated code will not do; what it reads there is built in"
+        yield rules.attribute_not_kept(span, message)
+    for place in regions.enabled:
+        yield rules.autocast_not_traced(span, _at(session, place, "the region"))
+    for real, other in dict.fromkeys(recorder.calls.returned.replaced if recorder.calls.returned else ()):
+        message = f"forward() returns a {real}; generated code returns a {other} with the same content"
+        yield rules.result_type_changes(span, message, _returned(session, recorder))
+
+
+def _lost_tensors(model: torch.nn.Module, warned: Iterable[warnings.WarningMessage]) -> Iterator[str]:
+    """The attributes that torch.export saw another tensor in; not the weights that an RNN lists a second time."""
+    own = {
+        f"self.{path}._flat_weights[" if path else "self._flat_weights["
+        for path, module in model.named_modules()
+        if isinstance(module, torch.nn.RNNBase)
+    }
+    for warning in warned:
+        match = _LOST.match(str(warning.message))
+        for name in match[1].split(", ") if match is not None else ():
+            if not name.startswith(tuple(own)):
+                yield name
