@@ -62,9 +62,8 @@ def stream_never_entered(facts: Facts) -> Iterator[Diagnostic]:
 def graph_break_in_block(facts: Facts) -> Iterator[Diagnostic]:
     """npugraph_ex: the graph breaks inside the block of a side stream.
 
-    The first graph ends on the side stream, and the second begins there without having entered it. Compiling fails
-    with "Can not find stream: ... in FX graph", or the capture with 107025. A `print`, a tensor in an `if`, or a call
-    into a library that torch.compile cannot trace breaks a graph.
+    The second graph begins on a stream that it has not entered, and compiling fails with "Can not find stream: ... in
+    FX graph". A `print`, a tensor in an `if`, or a call into a library that torch.compile cannot trace breaks a graph.
 
     Example:
 
@@ -90,7 +89,7 @@ def graph_break_in_block(facts: Facts) -> Iterator[Diagnostic]:
                 placement(program, index),
                 f"the graph breaks inside the block of `{entered}`",
                 related=related(program, (index, "the graph breaks here")),
-                notes=("npugraph_ex refuses the graph, or its capture fails with 107025",),
+                notes=("npugraph_ex refuses the second graph: it cannot find the stream",),
                 help="compile with `fullgraph=True`, and move what breaks the graph out of the block",
             )
 
