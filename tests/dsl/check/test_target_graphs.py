@@ -54,6 +54,10 @@ def test_graph_break_outside_of_blocks(hazards):
     assert hazards(BROKEN.replace("end default\n    begin", "end default via graph_break\n    begin")) == []
 
 
+def test_capture_that_somebody_ends_inside_a_block(hazards):
+    assert hazards(BROKEN.replace("end default\n    begin", "end default via with side\n    begin")) == []
+
+
 ACROSS = """
     entry x
     {first}
