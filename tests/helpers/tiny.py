@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from streamsched.dsl.pipeline import Loaded, load
@@ -30,6 +31,9 @@ def schedule(name: str) -> str:
 
 def loaded(name: str, target: str) -> Loaded:
     """An example in its tiny size, without errors."""
+    dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
+    if dynamo is not None:
+        dynamo._import_module.cache_clear()  # it remembers the module `model` of the example before
     found = load(schedule(name), target=target, instead=TINY[name])
     assert not found.failed, found.diagnostics
     return found

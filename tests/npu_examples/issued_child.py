@@ -1,0 +1,75 @@
+"""What the generated forwards really issue: `issued_child.py EXAMPLE...`.
+
+For each example and engine: the errors in the log, its steps, the waits without which the check finds an error, and the
+numbers of syncs in the log and in the plan.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import torch
+from syncs import codes, doubled
+from tiny import TINY, loaded, schedule
+
+from streamsched.codegen.emitter import generate
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.pipeline import trace_request
+from streamsched.dsl.program.edit import without
+from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
+from streamsched.verify.device import bound, first_launches
+from streamsched.verify.devices import device_of
+from streamsched.verify.evidence import errors
+from streamsched.verify.launches import program_of
+from streamsched.verify.live import live
+from streamsched.verify.request import Request
+from streamsched.verify.samples import sample_inputs
+
+
+def count(program: Program, kind: StepKind) -> int:
+    return sum(step.kind is kind for step in program.steps)
+
+
+def spelled(program: Program) -> list[str]:
+    """The launches and syncs, one short text each: `s5 wait e10`."""
+    verbs = {StepKind.LAUNCH: "", StepKind.RECORD: "record ", StepKind.WAIT: "wait "}
+    steps = [step for step in program.steps if step.kind in verbs]
+    return [f"{program.streams[step.stream].name} {verbs[step.kind]}{step.name}" for step in steps]
+
+
+def issued(name: str, engine: str) -> dict[str, Any]:
+    found = loaded(name, engine)
+    plan = found.program
+    assert plan is not None and found.trace is not None
+    request = Request(schedule(name), engine, 0, 2, instead=TINY[name])
+    device = device_of(request)
+    with live(trace_request(found.schedule, found.file.base), found.trace, 0) as alive, torch.no_grad():
+        assert not isinstance(alive, Diagnostic), alive
+        samples = [sample_inputs(found.trace, call) for call in range(2)]
+        subject = bound(generate(plan, engine), alive, request, device)
+        records = first_launches(subject, alive, samples, device)
+    log = program_of(records)
+    waits = [index for index, step in enumerate(log.steps) if step.kind is StepKind.WAIT]
+    return {
+        "name": name,
+        "engine": engine,
+        "errors": [diagnostic.message for diagnostic in errors(records)],
+        "steps": spelled(log),
+        "needed": sum(bool(codes(without(log, index))) for index in waits),
+        "sides": len({step.stream for step in plan.steps if step.runs and step.stream != DEFAULT}),
+        "records": [count(log, StepKind.RECORD), count(plan, StepKind.RECORD)],
+        "waits": [len(waits), count(plan, StepKind.WAIT)],
+        "doubled": doubled(plan) if engine == "npugraph_ex" else [],
+    }
+
+
+def main() -> None:
+    for name in sys.argv[1:]:
+        for engine in ("npugraph_ex", "npu"):
+            print("RESULT" + json.dumps(issued(name, engine)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
