@@ -34,6 +34,7 @@ class Rule(Generic[P, R]):
         assert self.page, f"{self.code} has no page"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Find what the rule is about."""
         return self.function(*args, **kwargs)
 
     @property
