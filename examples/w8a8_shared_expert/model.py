@@ -1,8 +1,8 @@
 """A W8A8 shared expert beside the dispatch and combine of the routed experts.
 
 The shared expert quantises each token, multiplies in int8, applies SwiGLU, quantises again and multiplies again.
-Dispatch and combine stand for the communication of expert parallelism: permutations of the tokens, which keep the vector
-cores and the memory busy, as the expert's matrix products keep the cube cores.
+Dispatch and combine stand for the communication of expert parallelism: permutations of the tokens, which keep the
+vector cores and the memory busy, as the expert's matrix products keep the cube cores.
 """
 
 import torch
