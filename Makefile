@@ -40,10 +40,10 @@ test: lint test-npu
 
 ifneq ($(shell command -v $(CXX) 2>/dev/null),)
 test-npu: $(NPU_READY)
-	$(NPU_BIN)/python -m pytest -n $(JOBS) --durations=5 $(NPU_TESTS)
+	$(NPU_BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=5 $(NPU_TESTS)
 
 verify-all: $(NPU_READY)
-	STREAMSCHED_VERIFY=all $(NPU_BIN)/python -m pytest -n $(JOBS) --durations=0 --durations-min=10 $(NPU_TESTS)
+	STREAMSCHED_VERIFY=all $(NPU_BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=0 --durations-min=10 $(NPU_TESTS)
 else
 test-npu verify-all:
 	@echo "SKIPPED: the tests on the simulated NPU need a C++ compiler, and '$(CXX)' is not on PATH (Debian: apt-get install g++)"

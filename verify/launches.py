@@ -8,7 +8,7 @@ to its last, so that interleaved columns of one tensor count as touching.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from streamsched.dsl.diagnostic import Span
@@ -18,6 +18,9 @@ from streamsched.npu_sim.log import Operand, Record
 
 MAIN = 1
 """The device's number for torch_npu's default stream, the first that it makes."""
+
+_HOST = -1
+"""Stands for the stream of what the host copies by itself and waits for."""
 
 _TASKS = frozenset({"launch", "copy", "host_function"})
 
@@ -82,7 +85,7 @@ class _Reader:
     def _task(self, record: Record) -> None:
         reads = self._stretches(operand for operand in record.operands if operand.reads)
         writes = self._stretches(operand for operand in record.operands if operand.writes)
-        stream = self._stream(-1 if record.stream is None else record.stream)
+        stream = self._stream(_HOST if record.stream is None else record.stream)
         self._add(StepKind.LAUNCH, record, stream=stream, reads=reads, writes=writes)
         if record.stream is None:  # a synchronous copy: it belongs to no stream, and the host goes on when it is done
             self._add(StepKind.HOST_SYNC, record, stream=stream)
@@ -109,7 +112,7 @@ class _Reader:
     def _stream(self, number: int) -> int:
         if number not in self.streams:
             self.streams[number] = len(self.names)
-            self.names.append("the host's" if number < 0 else f"s{number}")
+            self.names.append("the host's" if number == _HOST else f"s{number}")
         return self.streams[number]
 
     def _event(self, number: int) -> int:
@@ -143,7 +146,7 @@ class _Reader:
             events=tuple(self.events),
             groups=(),
             steps=steps,
-            required=_forks_and_joins(steps),
+            required=_forks_and_joins(steps, {DEFAULT, self.streams.get(_HOST, DEFAULT)}),
             span=whole,
         )
 
@@ -152,11 +155,11 @@ class _Reader:
         return Storage(f"{end - start} bytes at {start:#x}", StorageKind.OP, end - start)
 
 
-def _forks_and_joins(steps: Sequence[Step]) -> tuple[Order, ...]:
-    """Entry before all side streams' first step, and exit after their last."""
+def _forks_and_joins(steps: Sequence[Step], apart: Set[int]) -> tuple[Order, ...]:
+    """Entry before the first step of all streams but those `apart`, and exit after their last."""
     ends: dict[int, tuple[int, int]] = {}
     for index, step in enumerate(steps):
-        if step.kind is StepKind.LAUNCH and step.stream != DEFAULT:
+        if step.kind is StepKind.LAUNCH and step.stream not in apart:
             ends[step.stream] = (ends.get(step.stream, (index, index))[0], index)
     forks = [Order(OrderKind.ENTRY, "entry", (0,), (first,)) for first, _ in ends.values()]
     joins = [Order(OrderKind.EXIT, "exit", (last,), (len(steps) - 1,)) for _, last in ends.values()]

@@ -29,11 +29,16 @@ def schedule(name: str) -> str:
     return str(EXAMPLES / name / f"{name}.sched")
 
 
-def loaded(name: str, target: str) -> Loaded:
-    """An example in its tiny size, without errors."""
+def forget_modules() -> None:
+    """Let dynamo look modules up anew: it remembers the module `model` of the example before."""
     dynamo = sys.modules.get("torch._dynamo.symbolic_convert")
     if dynamo is not None:
-        dynamo._import_module.cache_clear()  # it remembers the module `model` of the example before
+        dynamo._import_module.cache_clear()
+
+
+def loaded(name: str, target: str) -> Loaded:
+    """An example in its tiny size, without errors."""
+    forget_modules()
     found = load(schedule(name), target=target, instead=TINY[name])
     assert not found.failed, found.diagnostics
     return found
