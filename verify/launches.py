@@ -8,7 +8,7 @@ to its last, so that interleaved columns of one tensor count as touching.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from streamsched.dsl.diagnostic import Span
@@ -137,7 +137,7 @@ class _Reader:
             made.update(step.writes)
         entry = Step(StepKind.ENTRY, DEFAULT, "entry", writes=tuple(given), source=whole)
         leave = Step(StepKind.EXIT, DEFAULT, "exit", reads=tuple(self.storages.values()), source=whole)
-        steps = (entry, *self.steps, leave)
+        steps = (entry, *self._host_enters(), *self.steps, leave)
         return Program(
             name="launches",
             target="npu",
@@ -146,8 +146,19 @@ class _Reader:
             events=tuple(self.events),
             groups=(),
             steps=steps,
-            required=_forks_and_joins(steps, {DEFAULT, self.streams.get(_HOST, DEFAULT)}),
+            required=_forks_and_joins(steps),
             span=whole,
+        )
+
+    def _host_enters(self) -> tuple[Step, ...]:
+        """What the host copies by itself comes after entry."""
+        if _HOST not in self.streams:
+            return ()
+        self.events.append("entry")
+        event = len(self.events) - 1
+        return (
+            Step(StepKind.RECORD, DEFAULT, "entry", event=event),
+            Step(StepKind.WAIT, self.streams[_HOST], "entry", event=event),
         )
 
     def _storage(self, stretch: int) -> Storage:
@@ -155,11 +166,11 @@ class _Reader:
         return Storage(f"{end - start} bytes at {start:#x}", StorageKind.OP, end - start)
 
 
-def _forks_and_joins(steps: Sequence[Step], apart: Set[int]) -> tuple[Order, ...]:
-    """Entry before the first step of all streams but those `apart`, and exit after their last."""
+def _forks_and_joins(steps: Sequence[Step]) -> tuple[Order, ...]:
+    """Entry before all side streams' first step, and exit after their last."""
     ends: dict[int, tuple[int, int]] = {}
     for index, step in enumerate(steps):
-        if step.kind is StepKind.LAUNCH and step.stream not in apart:
+        if step.kind is StepKind.LAUNCH and step.stream != DEFAULT:
             ends[step.stream] = (ends.get(step.stream, (index, index))[0], index)
     forks = [Order(OrderKind.ENTRY, "entry", (0,), (first,)) for first, _ in ends.values()]
     joins = [Order(OrderKind.EXIT, "exit", (last,), (len(steps) - 1,)) for _, last in ends.values()]
