@@ -20,7 +20,13 @@ from streamsched.cli import console
 )
 @click.option("--orders", type=click.IntRange(0, 10_000), default=10, show_default=True, help="Random orders to try.")
 @click.option("--calls", type=click.IntRange(1, 100), default=3, show_default=True, help="Calls in a row.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of inputs, parameters and orders.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of inputs, parameters and orders.",
+)
 @click.option("--model", metavar="FILE:ATTR", help="A model to run instead: the same, in a size that fits.")
 @click.option("--input", "inputs", multiple=True, metavar="SPEC", help='Inputs to use instead: "x: bf16[1, 64]".')
 def command(

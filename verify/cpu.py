@@ -21,11 +21,16 @@ from streamsched.verify.verdict import Difference, Failure, Verdict
 GENERATED = "the generated forward"
 
 
+class OriginalError(Exception):
+    """The original itself cannot be run."""
+
+
 def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, seed: int) -> Verdict:
     """Hold the generated forward against the original, and the plan under many orders against the serial one.
 
     Both comparisons are bit for bit. The orders run the ops of the
-    trace; where the user's Python runs others on a CPU than were traced, the first comparison still sees it.
+    trace; where the user's Python runs others on a CPU than were traced, the first comparison still sees it. Raises
+    `OriginalError`.
     """
     model = live.model
     samples = [sample_inputs(live.trace, seed + call) for call in range(calls)]
@@ -35,6 +40,8 @@ def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, 
     with torch.no_grad():
         try:
             found += _generated(program, live, samples)
+        except OriginalError:
+            raise
         except Exception as error:
             failed.append(Failure(GENERATED, _words(error)))
         start = copy.deepcopy(model.state_dict())
@@ -67,8 +74,13 @@ def _generated(program: Program, live: Live, samples: list[Sample]) -> Iterator[
     original, scheduled = copy.deepcopy(live.model), namespace["apply"](copy.deepcopy(live.model))
     for call, sample in enumerate(samples):
         args, kwargs = live.call(sample)
-        expected = original(*args, **kwargs)
+        torch.manual_seed(call)
+        try:
+            expected = original(*args, **kwargs)
+        except Exception as error:
+            raise OriginalError(f"the original forward raises on random inputs: {_words(error)}") from error
         args, kwargs = live.call(sample)
+        torch.manual_seed(call)
         yield from differences(scheduled(*args, **kwargs), expected, GENERATED, call)
 
 

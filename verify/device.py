@@ -152,8 +152,9 @@ def _calls(forward: Any, live: Live, samples: Sequence[Sample], device: Device, 
     """The outputs of calls in a row, brought to the CPU after the last."""
     synchronize = getattr(torch, device.name).synchronize
     outputs = []
-    for sample in samples:
+    for number, sample in enumerate(samples):
         args, kwargs = live.call(sample, device.name)
+        torch.manual_seed(number)
         synchronize()
         if steering is not None:
             steering.prepare()

@@ -39,6 +39,7 @@ class Interpreter:
 
     def run(self, tasks: Sequence[Task], order: StreamOrder, inputs: Sequence[Environment]) -> list[Any]:
         """Run `tasks` in the order `order`; `inputs[call]` are the inputs of each call. Returns each call's outputs."""
+        torch.manual_seed(0)  # random ops keep program order, so that they draw what the reference draws
         self.buffers = {value: torch.empty_like(tensor) for value, tensor in inputs[0].items()}
         self.environments = {call: dict(self.fixed) | self.buffers for call in range(len(inputs))}
         for index in execution(tasks, order):
@@ -57,6 +58,7 @@ class Interpreter:
 
     def run_serially(self, inputs: Sequence[Environment]) -> list[Any]:
         """Run every call's ops in program order, nothing freed: the reference."""
+        torch.manual_seed(0)
         self.environments = {
             call: dict(self.fixed) | {value: tensor.clone() for value, tensor in given.items()}
             for call, given in enumerate(inputs)

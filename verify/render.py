@@ -11,7 +11,7 @@ SHOWN = 10
 def render(verdict: Verdict) -> str:
     """What was compared, under what, and where it differs."""
     shown = [*verdict.orders[:SHOWN], *(["..."] if len(verdict.orders) > SHOWN else [])]
-    under = f"{verdict.calls} calls each: {', '.join(shown) or 'none'}"
+    under = f"{verdict.calls} call{'s' * (verdict.calls > 1)} each: {', '.join(shown) or 'none'}"
     lines = [f"{verdict.engine}: {verdict.compared}", f"{verdict.engine}: {under}"]
     if verdict.agrees:
         return "\n".join([*lines, f"{verdict.engine}: all outputs agree"])

@@ -29,13 +29,18 @@ def verify(loaded: Loaded, request: Request) -> Verdict | tuple[Diagnostic, ...]
     if request.engine != "cpu":
         return _in_child(request)
     assert loaded.program is not None and loaded.trace is not None
-    from streamsched.verify.cpu import verify_on_cpu
+    # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    from streamsched.verify.cpu import OriginalError, verify_on_cpu
     from streamsched.verify.live import live
 
     with live(trace_request(loaded.schedule, loaded.file.base), loaded.trace, request.seed) as alive:
         if isinstance(alive, Diagnostic):
             return (alive,)
-        return verify_on_cpu(loaded.program, alive, request.calls, request.orders, request.seed)
+        try:
+            return verify_on_cpu(loaded.program, alive, request.calls, request.orders, request.seed)
+        except OriginalError as error:
+            raise EngineError(f"{error}; nothing can be compared with it") from error
 
 
 def _in_child(request: Request) -> Verdict:
@@ -56,8 +61,13 @@ def _in_child(request: Request) -> Verdict:
 
 def _environment(engine: str) -> dict[str, str]:
     """The variables of the child process. Raises `EngineError`."""
-    variables = {**os.environ, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    variables = dict(os.environ)
     if engine == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise EngineError("the engine cuda needs a CUDA GPU, and torch finds none here")
         return variables
     if importlib.util.find_spec("torch_npu") is None:
         raise EngineError(f"the engine {engine} needs torch_npu: pip install 'streamsched[npu]'")

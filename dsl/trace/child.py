@@ -6,6 +6,7 @@ implementations, which is all that a trace needs.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import pickle
 import subprocess
@@ -23,11 +24,23 @@ _REAL_NPU = Path("/dev/davinci_manager")
 
 def needs_simulated_npu(request: TraceRequest) -> bool:
     """Whether the model imports torch_npu, which is installed and cannot be imported in this process."""
-    if not imports_npu(Path(request.base, request.file)) or importlib.util.find_spec("torch_npu") is None:
-        return False
+    return imports_npu(Path(request.base, request.file)) and can_simulate_npu()
+
+
+def can_simulate_npu() -> bool:
+    """Whether torch_npu is installed, and neither a real nor the simulated NPU is under this process."""
+    try:
+        installed = importlib.util.find_spec("torch_npu") is not None
+    except ValueError:  # it is hidden from this process
+        installed = False
     from streamsched.npu_sim.environment import inside
 
-    return not inside() and not _REAL_NPU.exists()
+    return installed and not inside() and not _REAL_NPU.exists()
+
+
+def met_hidden_npu(traced: Traced) -> bool:
+    """Whether a trace failed because the model wants torch_npu, which was hidden from it."""
+    return traced.trace is None and any("import of torch_npu halted" in d.message for d in traced.diagnostics)
 
 
 def trace_in_child(request: TraceRequest, verbose: bool) -> Traced:
@@ -56,6 +69,7 @@ def main() -> None:
     from streamsched.dsl.trace.export import trace_model
 
     request, verbose = pickle.load(sys.stdin.buffer)
+    importlib.import_module("torch_npu")  # so that it is not hidden from the model
     Path(sys.argv[1]).write_bytes(pickle.dumps(trace_model(request, verbose=verbose)))
 
 

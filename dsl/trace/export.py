@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.child import needs_simulated_npu, trace_in_child
+from streamsched.dsl.trace.child import can_simulate_npu, met_hidden_npu, needs_simulated_npu, trace_in_child
 from streamsched.dsl.trace.request import Traced, TraceRequest
 
 __all__ = ["Progress", "Traced", "trace_model"]
@@ -37,4 +37,8 @@ def trace_model(request: TraceRequest, *, verbose: bool = False, progress: Progr
         return Traced(None, (rules.torch_missing(request.model_span, f"torch cannot be imported: {error}"),))
     from streamsched.dsl.trace.tracing.run import trace
 
-    return trace(request, verbose, report)
+    traced = trace(request, verbose, report)
+    if met_hidden_npu(traced) and can_simulate_npu():  # a helper of the model imports torch_npu
+        report("tracing under the simulated NPU")
+        return trace_in_child(request, verbose)
+    return traced

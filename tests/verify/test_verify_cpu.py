@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from click.testing import CliRunner
 from tiny import NEEDS_NPU, TINY, loaded, schedule
 
+from streamsched.cli.console import Failure
 from streamsched.cli.main import cli
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import Hazard, Program, StepKind
@@ -71,3 +73,27 @@ def test_nan_equals_nan_and_every_kind_of_difference_is_named() -> None:
     assert found[0].largest == 1.0
     assert [d.where for d in differences(nan, nan.double(), "o", 0)] == ["output"]
     assert [d.where for d in differences([nan], [nan, nan], "o", 0)] == ["output"]
+
+
+def schedule_of(folder: Path, forward: str) -> str:
+    """A schedule of one model whose forward() has the given body."""
+    (folder / "model.py").write_text(
+        "import torch\nfrom torch import nn\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n"
+        + "".join(f"        {line}\n" for line in forward.splitlines())
+    )
+    path = folder / "m.sched"
+    path.write_text('schedule m\nmodel "model.py:Model"\ninput x: f32[4, 4]\nsync auto\nstream s\nvalue "b" on s\n')
+    return str(path)
+
+
+def test_random_ops_draw_the_same_under_every_order(tmp_path: Path) -> None:
+    schedule = schedule_of(tmp_path, "a = x + torch.rand_like(x)\nb = torch.rand_like(x) * x\nreturn a, b")
+    result = CliRunner().invoke(cli, ["verify", schedule, "--orders", "3"])
+    assert result.exit_code == 0, result.output
+
+
+def test_an_original_that_raises_is_told_from_a_difference(tmp_path: Path) -> None:
+    forward = 'if x.device.type == "cpu":\n    raise ValueError("no")\nb = x + 1\nreturn b'
+    result = CliRunner().invoke(cli, ["verify", schedule_of(tmp_path, forward)], standalone_mode=False)
+    assert isinstance(result.exception, Failure)
+    assert "the original forward raises on random inputs: ValueError: no" in str(result.exception)

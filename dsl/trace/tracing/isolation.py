@@ -11,7 +11,7 @@ from types import ModuleType
 
 from streamsched.dsl.trace.sources import Sources
 
-_IMPORTS_NPU = re.compile(r"^\s*(import|from)\s+torch_npu\b", re.MULTILINE)
+_IMPORTS_NPU = re.compile(r"^\s*(import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*|from\s+)torch_npu\b", re.MULTILINE)
 
 
 @contextlib.contextmanager

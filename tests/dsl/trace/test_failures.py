@@ -15,6 +15,7 @@ import torch
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.rules import RULES
+from streamsched.dsl.trace.tracing.isolation import imports_npu
 
 Attempt = Callable[..., Traced]
 FINE = "class Model(nn.Module):\n    def forward(self, x, scale=1):\n        return x + scale\n"
@@ -377,3 +378,20 @@ def test_a_module_imported_before_is_read_anew_and_kept(attempt: Attempt, tmp_pa
     finally:
         del sys.modules["parts"]
     assert made.trace is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("import torch_npu", True),
+        ("import torch, torch.nn as nn, torch_npu", True),
+        ("    import torch_npu as tn", True),
+        ("from torch_npu.contrib import x", True),
+        ("import torch_npu_tools", False),
+        ("# import torch_npu", False),
+        ("x = 'import torch_npu'", False),
+    ],
+)
+def test_a_model_that_imports_torch_npu_is_known_by_its_text(line: str, found: bool, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(f"import torch\n{line}\n")
+    assert imports_npu(tmp_path / "model.py") is found
