@@ -54,6 +54,11 @@ def run(
     )
 
 
+def has_npu() -> bool:
+    """Whether this machine has a real NPU, as its driver shows."""
+    return Path("/dev/davinci_manager").exists()
+
+
 def inside() -> bool:
     """Whether this process was started with `environment()`."""
     return LIBRARY_VARIABLE in os.environ

@@ -17,8 +17,6 @@ from streamsched.verify.verdict import Failure, Verdict
 TIMEOUT = 3600
 """Seconds after which a child process counts as hung."""
 
-_REAL_NPU = Path("/dev/davinci_manager")
-
 
 class EngineError(Exception):
     """An engine that cannot run here, with what to do about it."""
@@ -71,11 +69,11 @@ def _environment(engine: str) -> dict[str, str]:
         return variables
     if importlib.util.find_spec("torch_npu") is None:
         raise EngineError(f"the engine {engine} needs torch_npu: pip install 'streamsched[npu]'")
-    if _REAL_NPU.exists():
-        return variables
     from streamsched.npu_sim.build import BuildError
-    from streamsched.npu_sim.environment import environment
+    from streamsched.npu_sim.environment import environment, has_npu
 
+    if has_npu():
+        return variables
     try:
         return environment(variables)
     except BuildError as error:

@@ -19,8 +19,6 @@ from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.tracing.isolation import imports_npu
 
-_REAL_NPU = Path("/dev/davinci_manager")
-
 
 def needs_simulated_npu(request: TraceRequest) -> bool:
     """Whether the model imports torch_npu, which is installed and cannot be imported in this process."""
@@ -33,9 +31,9 @@ def can_simulate_npu() -> bool:
         installed = importlib.util.find_spec("torch_npu") is not None
     except ValueError:  # it is hidden from this process
         installed = False
-    from streamsched.npu_sim.environment import inside
+    from streamsched.npu_sim.environment import has_npu, inside
 
-    return installed and not inside() and not _REAL_NPU.exists()
+    return installed and not inside() and not has_npu()
 
 
 def met_hidden_npu(traced: Traced) -> bool:
