@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
 
 import torch
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
 from streamsched.verify.compare import differences
+from streamsched.verify.generated import load_generated
 from streamsched.verify.interpreter import Interpreter
-from streamsched.verify.live import Live, Sample
+from streamsched.verify.live import Live, Sample, State
 from streamsched.verify.orders import orders
 from streamsched.verify.samples import sample_inputs
 from streamsched.verify.tasks import tasks_of
@@ -28,9 +28,8 @@ class OriginalError(Exception):
 def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, seed: int) -> Verdict:
     """Hold the generated forward against the original, and the plan under many orders against the serial one.
 
-    Both comparisons are bit for bit. The orders run the ops of the
-    trace; where the user's Python runs others on a CPU than were traced, the first comparison still sees it. Raises
-    `OriginalError`.
+    Both comparisons are bit for bit. The orders run the ops of the trace; where the user's Python runs others on a CPU
+    than were traced, the first comparison still sees it. Raises `OriginalError`.
     """
     model = live.model
     samples = [sample_inputs(live.trace, seed + call) for call in range(calls)]
@@ -44,11 +43,11 @@ def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, 
             raise
         except Exception as error:
             failed.append(Failure(GENERATED, _words(error)))
-        start = copy.deepcopy(model.state_dict())
+        start = State.of(model)
         reference = Interpreter(program, model).run_serially(samples)
         tasks = tasks_of(program, calls)
         for order in chosen:
-            model.load_state_dict(start)
+            start.restore()
             try:
                 outputs = Interpreter(program, model).run(tasks, order, samples)
             except Exception as error:  # garbage may be anything, an index out of range too
@@ -69,8 +68,7 @@ def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, 
 
 def _generated(program: Program, live: Live, samples: list[Sample]) -> Iterator[Difference]:
     """Where the forward generated for `cpu` differs from the original."""
-    namespace: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(generate(program, "cpu"), "<generated>", "exec"), namespace)  # the product's own output
+    namespace = load_generated(generate(program, "cpu"))
     original, scheduled = copy.deepcopy(live.model), namespace["apply"](copy.deepcopy(live.model))
     for call, sample in enumerate(samples):
         args, kwargs = live.call(sample)

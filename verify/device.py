@@ -18,8 +18,9 @@ from streamsched.npu_sim import control
 from streamsched.npu_sim.log import Record
 from streamsched.verify.compare import differences
 from streamsched.verify.evidence import evidence
+from streamsched.verify.generated import load_generated
 from streamsched.verify.launches import captured
-from streamsched.verify.live import Live, Sample
+from streamsched.verify.live import Live, Sample, State
 from streamsched.verify.request import Request
 from streamsched.verify.samples import sample_inputs
 from streamsched.verify.steering import Delay, Steering
@@ -58,13 +59,13 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
     with torch.no_grad():
         reference = expected(live, request, device, samples)
         subject = bound(generate(program, request.engine), live, request, device)
-        start = copy.deepcopy(subject.module.state_dict())
+        start = State.of(subject.module)
         try:
             if device.serial is not None:
                 records = first_launches(subject, live, samples, device)
             for steering in device.steerings or _delays(subject.module, device):
                 names.append(steering.name)
-                subject.module.load_state_dict(start)
+                start.restore()
                 found += differing(subject, reference, live, samples, device, steering)
         except Exception as error:
             where = names[-1] if names else "the first call"
@@ -86,18 +87,17 @@ def expected(live: Live, request: Request, device: Device, samples: Sequence[Sam
     What that call returns as a view of an input is with npugraph_ex a view of a buffer that the next call overwrites.
     """
     original = copy.deepcopy(live.model).to(device.name)
-    start = copy.deepcopy(original.state_dict())
+    start = State.of(original)
     forward = _compiled(original, request)
     _calls(forward, live, samples[:1], device, device.serial)
-    original.load_state_dict(start)
+    start.restore()
     return _calls(forward, live, samples, device, device.serial)
 
 
 def bound(text: str, live: Live, request: Request, device: Device) -> Subject:
     """The generated file `text`, bound to a copy of the model. Nothing compiled before is used again."""
     torch._dynamo.reset()
-    namespace: dict[str, Any] = {"__name__": "generated"}
-    exec(compile(text, "<generated>", "exec"), namespace)  # the product's own output
+    namespace = load_generated(text)
     module = copy.deepcopy(live.model).to(device.name)
     if request.engine == "npugraph_ex":
         return Subject(module, namespace["compile"](module, **dict(request.options)))

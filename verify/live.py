@@ -44,6 +44,25 @@ class Live:
         return args, kwargs
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a module's parameters and buffers held, those too that its state_dict leaves out."""
+
+    kept: tuple[tuple[torch.Tensor, torch.Tensor], ...]  # (the tensor, a copy)
+
+    @classmethod
+    def of(cls, module: torch.nn.Module) -> State:
+        """The state of `module` now."""
+        tensors = [*module.parameters(), *module.buffers()]
+        return cls(tuple((tensor, tensor.detach().clone()) for tensor in tensors))
+
+    def restore(self) -> None:
+        """Put it back, in place."""
+        with torch.no_grad():
+            for tensor, copied in self.kept:
+                tensor.copy_(copied)
+
+
 @contextlib.contextmanager
 def live(request: TraceRequest, trace: Trace, seed: int) -> Iterator[Live | Diagnostic]:
     """The model of `request` on the CPU, its parameters filled at random; or why there is none.

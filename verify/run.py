@@ -24,11 +24,11 @@ class EngineError(Exception):
 
 def verify(loaded: Loaded, request: Request) -> Verdict | tuple[Diagnostic, ...]:
     """The verdict on a schedule without errors; or why its model cannot be run. Raises `EngineError`."""
+    # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     if request.engine != "cpu":
         return _in_child(request)
     assert loaded.program is not None and loaded.trace is not None
-    # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
-    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     from streamsched.verify.cpu import OriginalError, verify_on_cpu
     from streamsched.verify.live import live
 
@@ -59,7 +59,6 @@ def _in_child(request: Request) -> Verdict:
 
 def _environment(engine: str) -> dict[str, str]:
     """The variables of the child process. Raises `EngineError`."""
-    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     variables = dict(os.environ)
     if engine == "cuda":
         import torch

@@ -204,11 +204,6 @@ class Op:
     host_sync: bool = False  # the host waits for its result (`.item()`, `nonzero`)
     contexts: tuple[str, ...] = ()  # `with` expressions around it: "torch.no_grad()", "torch.autocast('cpu', ...)"
 
-    @property
-    def launches(self) -> bool:
-        """Whether it launches a kernel."""
-        return self.kind is OpKind.KERNEL
-
 
 @dataclass(frozen=True, slots=True)
 class ModuleCall:

@@ -15,6 +15,7 @@ from streamsched.cli.main import cli
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import Hazard, Program, StepKind
 from streamsched.verify.compare import differences
+from streamsched.verify.live import State
 from streamsched.verify.request import Request
 from streamsched.verify.run import verify
 
@@ -97,3 +98,12 @@ def test_an_original_that_raises_is_told_from_a_difference(tmp_path: Path) -> No
     result = CliRunner().invoke(cli, ["verify", schedule_of(tmp_path, forward)], standalone_mode=False)
     assert isinstance(result.exception, Failure)
     assert "the original forward raises on random inputs: ValueError: no" in str(result.exception)
+
+
+def test_a_buffer_outside_the_state_dict_starts_anew_under_every_order() -> None:
+    module = torch.nn.Module()
+    module.register_buffer("cache", torch.ones(2), persistent=False)
+    state = State.of(module)
+    module.cache.fill_(7)
+    state.restore()
+    assert torch.equal(module.cache, torch.ones(2))
