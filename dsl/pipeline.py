@@ -18,7 +18,7 @@ from streamsched.dsl.syntax import tree
 from streamsched.dsl.syntax.formatter import format_schedule, format_statement
 from streamsched.dsl.syntax.parser import parse
 from streamsched.dsl.trace.model import Trace
-from streamsched.dsl.trace.request import InputTensor, TraceRequest
+from streamsched.dsl.trace.request import InputTensor, LeafRequest, ScopeRequest, TraceRequest
 
 Progress = Callable[[str], None]
 """Called with a few words on what long work is doing now."""
@@ -116,6 +116,8 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
     inputs = [s for s in schedule.statements if isinstance(s, tree.InputStatement)]
     inputs_from = next((s for s in schedule.statements if isinstance(s, tree.InputsFromStatement)), None)
     name = next((s for s in schedule.statements if isinstance(s, tree.ScheduleStatement)), model)
+    scope = next((s for s in schedule.statements if isinstance(s, tree.ScopeStatement)), None)
+    world = next((s for s in schedule.statements if isinstance(s, tree.WorldStatement)), None)
     return TraceRequest(
         base=base,
         file=model.file,
@@ -126,6 +128,11 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
         model_span=model.span,
         inputs_span=inputs[0].span if inputs else inputs_from.span if inputs_from else None,
         schedule_span=name.span,
+        scope=ScopeRequest(scope.glob, scope.class_name.text if scope.class_name else "", scope.span)
+        if scope
+        else None,
+        leaves=tuple(LeafRequest(s.glob, s.span) for s in schedule.statements if isinstance(s, tree.LeafStatement)),
+        world=world.ranks if world else 0,
     )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.globs import compile_glob
 from streamsched.dsl.plan import rules
-from streamsched.dsl.plan.globs import compile_glob
 from streamsched.dsl.syntax.formatter import format_selector
 from streamsched.dsl.syntax.tree import (
     DifferenceSelector,

@@ -23,7 +23,9 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant, as a Python expression that needs no import but torch: `-1`, `None`, `torch.bfloat16`, `'sum'`."""
+    """A constant, as a Python expression that needs no import but torch: `-1`, `None`, `torch.bfloat16`, `'sum'`; or
+    the attribute of the scope module that holds it: `self.layer_idx`.
+    """
 
     text: str
 
@@ -252,6 +254,22 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """The modules that a trace stands for: all that match `glob` and, where `class_name` is given, are of that class.
+
+    They run the same ops. The trace is that of `instances[0]`; what differs from instance to instance is spelled as
+    the attribute of `self` that holds it.
+    """
+
+    glob: str
+    class_name: str  # as the schedule names it; empty where it names none
+    instances: tuple[str, ...]  # paths from the root, in the order of their calls
+
+    def __post_init__(self) -> None:
+        assert self.instances, "a scope that matches nothing has no trace"
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One traced model.
 
@@ -276,6 +294,7 @@ class Trace:
     sources: tuple[tuple[str, Source], ...]  # by the key that positions use
     warnings: tuple[str, ...] = ()  # what the tracer noticed
     digest: str = ""
+    scope: Scope | None = None  # None: the root itself
 
     def __post_init__(self) -> None:
         assert self.calls and self.calls[0].parent == NONE and self.calls[0].path == "", "calls[0] is the scope's own"

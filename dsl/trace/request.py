@@ -36,13 +36,31 @@ class InputTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class ScopeRequest:
+    """The modules whose forward() is traced instead of the root's: `scope "GLOB" [class NAME]`."""
+
+    glob: str
+    class_name: str  # empty where any class will do
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LeafRequest:
+    """Modules to trace as one op each: `leaf "GLOB"`."""
+
+    glob: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class TraceRequest:
     """A trace to make.
 
     `base` is the schedule's folder. `file` ends in `.py` and is relative to it, or is the name of an importable
     package or module; `attribute` is a Module or a callable that returns one. Inputs come from `inputs` or from the
     function `inputs_from` (file or package, attribute). `determined_by` are the canonical texts of the statements
-    that determine the trace, which a saved trace remembers. The spans are those of the statements.
+    that determine the trace, which a saved trace remembers. The spans are those of the statements. `scope` is None for
+    the whole model; `world` is the number of ranks, 0 where the schedule names none.
     """
 
     base: str
@@ -54,6 +72,9 @@ class TraceRequest:
     model_span: Span
     inputs_span: Span | None
     schedule_span: Span
+    scope: ScopeRequest | None = None
+    leaves: tuple[LeafRequest, ...] = ()
+    world: int = 0
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

@@ -35,6 +35,7 @@ from streamsched.dsl.trace.model import (
     ParameterKind,
     Position,
     Ref,
+    Scope,
     Sequence,
     Source,
     Statement,
@@ -217,6 +218,7 @@ def encode(trace: Trace) -> str:
         "sources": [[key, s.path, s.digest, s.package, s.version] for key, s in trace.sources],
         "warnings": trace.warnings,
         "digest": trace.digest,
+        **({"scope": [s.glob, s.class_name, s.instances]} if (s := trace.scope) else {}),
         "strings": w.strings.rows,
         "numbers": w.numbers.rows,
         "arguments": w.arguments.rows,
@@ -323,4 +325,9 @@ class _Reader:
             sources=tuple((key, Source(*fields)) for key, *fields in d["sources"]),
             warnings=tuple(d["warnings"]),
             digest=d["digest"],
+            scope=_scope(d.get("scope")),
         )
+
+
+def _scope(row: list[Any] | None) -> Scope | None:
+    return Scope(row[0], row[1], tuple(row[2])) if row else None
