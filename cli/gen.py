@@ -10,6 +10,7 @@ import click
 from streamsched.cli import console, files
 from streamsched.codegen.targets import TARGETS
 from streamsched.dsl.files import STDIN, read_text
+from streamsched.dsl.garbage import collector_off
 
 
 @click.command("gen", short_help="Generate the annotated forward().")
@@ -43,7 +44,8 @@ def command(schedule: str, output: str | None, check: bool, target: str | None) 
 
     from streamsched.codegen.emitter import generate
 
-    text = generate(loaded.program, loaded.program.target)
+    with collector_off():
+        text = generate(loaded.program, loaded.program.target)
     if check and output is not None:
         return _compare(schedule, output, text)
     if output is not None:

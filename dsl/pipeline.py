@@ -5,14 +5,13 @@ Each stage hands on to the next only if it found no error; what it found is kept
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Severity, apply_edits
 from streamsched.dsl.files import ScheduleFile, read_schedule
+from streamsched.dsl.garbage import collector_off
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.syntax import tree
 from streamsched.dsl.syntax.formatter import format_schedule, format_statement
@@ -70,7 +69,7 @@ def load(
     """
     parsed = _parsed(path, instead)
     loaded = _traced(parsed, verbose, progress) if instead else _with_trace(parsed, verbose, progress)
-    with _collector_off():
+    with collector_off():
         return _checked(_planned(loaded, target))
 
 
@@ -95,19 +94,6 @@ def load_formatted(path: str) -> Formatted:
     if not parsed.complete:
         return Formatted(file, None, parsed.diagnostics)
     return Formatted(file, format_schedule(parsed.schedule))
-
-
-@contextlib.contextmanager
-def _collector_off() -> Iterator[None]:
-    """Traces and programs are millions of small objects without cycles: to search them for garbage costs a fifth of
-    the time and finds none."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
@@ -179,7 +165,7 @@ def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loa
     from streamsched.dsl.trace.store import load as load_saved
 
     request = trace_request(loaded.schedule, file.base)
-    with _collector_off():
+    with collector_off():
         saved = load_saved(file.trace_path, request.schedule_span)
     found = loaded.diagnostics + saved.diagnostics
     if saved.trace is not None:

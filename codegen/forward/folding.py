@@ -65,6 +65,11 @@ class _Judge:
         return objects(self.trace)
 
     @cached_property
+    def _given(self) -> list[tuple[int, ...]]:
+        """By op: the values that it is given."""
+        return [tuple(op_refs(op)) for op in self.trace.ops]
+
+    @cached_property
     def _places(self) -> dict[int, tuple[int, int, int]]:
         """By op: its step, its place among the steps that run, its stream."""
         runs = [(index, step) for index, step in enumerate(self.program.steps) if step.op != NONE]
@@ -83,8 +88,8 @@ class _Judge:
     def _last_use(self) -> list[int]:
         """For each value, the last op that uses it, a call's arguments included; past the end if it is returned."""
         last = [NONE] * len(self.trace.values)
-        for index, op in enumerate(self.trace.ops):
-            for value in op_refs(op):
+        for index, given in enumerate(self._given):
+            for value in given:
                 last[value] = index
         for call in self.trace.calls:
             for value in call_refs(call) if call.begin < call.end else ():
@@ -124,8 +129,8 @@ class _Judge:
     def _ready(self) -> list[int]:
         """For each value, the place of the last kernel or allocation that must be issued before it is there."""
         ready = [NONE] * len(self.trace.values)
-        for index, op in enumerate(self.trace.ops):
-            needed = max((ready[value] for value in op_refs(op)), default=NONE)
+        for index, given in enumerate(self._given):
+            needed = max((ready[value] for value in given), default=NONE)
             for value in self._made[index]:
                 ready[value] = self._places[index][1] if index in self._places else needed
         return ready
@@ -139,7 +144,7 @@ class _Judge:
                 use = self._places[index][1]
             else:
                 use = min((first[value] for value in self._made[index]), default=len(self.trace.ops))
-            for value in op_refs(self.trace.ops[index]):
+            for value in self._given[index]:
                 first[value] = min(first[value], use)
         return first
 
@@ -162,7 +167,7 @@ class _Judge:
         given = {self._objects[value] for value in call_refs(call)}
         seen = given | {self._objects[value] for value in refs(call.result)}
         for index in range(call.begin, call.end):
-            for value in op_refs(self.trace.ops[index]):
+            for value in self._given[index]:
                 outside = NONE < self.trace.values[self._objects[value]].producer < call.begin
                 if outside and self._objects[value] not in given:
                     return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from streamsched.dsl.check.describe import on_stream, placement, related
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.target_steps import is_npugraph_ex
-from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE
@@ -35,17 +35,21 @@ def grouped_mm_in_graph(facts: Facts) -> Iterator[Diagnostic]:
     program = facts.program
     if program.trace is None or not is_npugraph_ex(facts):
         return
+    found: dict[Span | None, list[int]] = {}  # by statement: a model runs it once for each layer
     for index in facts.of(StepKind.LAUNCH):
-        op = program.steps[index].op
-        if op != NONE and program.trace.ops[op].target.startswith(_GROUPED_MM):
-            yield grouped_mm_in_graph.diagnostic(
-                placement(program, index),
-                f"{on_stream(program, index)} is `torch._grouped_mm`, which copies its group offsets to the host",
-                related=related(program, (index, "launched here")),
-                notes=("the capture fails with 107027",),
-                help='build a transformers model with `experts_implementation="batched_mm"`, '
-                "or call `torch_npu.npu_grouped_matmul`",
-            )
+        step = program.steps[index]
+        if step.op != NONE and program.trace.ops[step.op].target.startswith(_GROUPED_MM):
+            found.setdefault(step.source, []).append(index)
+    for first, *others in found.values():
+        more = (f"the same statement launches {len(others)} more of them",) if others else ()
+        yield grouped_mm_in_graph.diagnostic(
+            placement(program, first),
+            f"{on_stream(program, first)} is `torch._grouped_mm`, which copies its group offsets to the host",
+            related=related(program, (first, "launched here")),
+            notes=("the capture fails with 107027", *more),
+            help='build a transformers model with `experts_implementation="batched_mm"`, '
+            "or call `torch_npu.npu_grouped_matmul`",
+        )
 
 
 RULES = (grouped_mm_in_graph,)

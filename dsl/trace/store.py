@@ -6,9 +6,7 @@ constructors can be mapped over the columns. The bytes depend on the trace alone
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import gc
 import gzip
 import hashlib
 import json
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.garbage import collector_off
 from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.model import (
     NONE,
@@ -71,7 +70,7 @@ def save(trace: Trace, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str], span: Span) -> Loaded:
     """Read a trace; what is wrong with the file is said at `span`."""
     try:
-        with _no_collection():
+        with collector_off():
             document = json.loads(gzip.decompress(Path(path).read_bytes()))
     except OSError as error:
         reason = error.strerror or "it is not gzipped"
@@ -87,7 +86,7 @@ def load(path: str | os.PathLike[str], span: Span) -> Loaded:
         message = f"the trace {path} has format {version}; this release reads format {VERSION}"
         return Loaded(None, (rules.trace_of_other_version(span, message),))
     try:
-        with _no_collection():
+        with collector_off():
             return Loaded(_Reader(document).trace(), ())
     except (AssertionError, KeyError, IndexError, TypeError, ValueError):
         return Loaded(None, (rules.unreadable_trace(span, f"the trace {path} is damaged"),))
@@ -224,18 +223,6 @@ def encode(trace: Trace) -> str:
         "arguments": w.arguments.rows,
     }
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-
-
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """No garbage collection: there are tens of thousands of new objects, and none of them is garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Reader:
