@@ -41,7 +41,7 @@ def test_other_products_and_targets(build):
 def test_once_for_the_ops_of_one_statement(build):
     twice = TEXT.replace("exit y", "default product_1: y w -> z\n    exit z")
     program = build(twice, target="npugraph_ex")
-    steps = [replace(s, op=i) for i, s in enumerate(s for s in program.steps if s.kind is StepKind.LAUNCH)]
+    steps = [replace(s, op=i, source=None) for i, s in enumerate(s for s in program.steps if s.kind is StepKind.LAUNCH)]
     launches = iter(steps)
     program = replace(program, steps=tuple(next(launches) if s.kind is StepKind.LAUNCH else s for s in program.steps))
     ops = tuple(
