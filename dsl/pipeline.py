@@ -64,8 +64,8 @@ def load(
     """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input).
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
-    for the schedule's own. `instead` are `model` and `input` statements that stand in for the schedule's: its model is
-    then traced anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
+    for the schedule's own. `instead` are `model`, `input` and `memory` statements that stand in for the schedule's: its
+    model is then traced anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
     """
     parsed = _parsed(path, instead)
     loaded = _traced(parsed, verbose, progress) if instead else _with_trace(parsed, verbose, progress)
@@ -128,7 +128,11 @@ def _tensors(spec: tree.InputSpec) -> list[InputTensor]:
     return [InputTensor(name.text, spec.dtype, shape) for name in spec.names]
 
 
-_STAND_IN = {"model": (tree.ModelStatement,), "input": (tree.InputStatement, tree.InputsFromStatement)}
+_STAND_IN = {
+    "model": (tree.ModelStatement,),
+    "input": (tree.InputStatement, tree.InputsFromStatement),
+    "memory": (tree.MemoryStatement,),
+}
 
 
 def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:

@@ -36,7 +36,8 @@ def run_child() -> RunChild:
 
     def run(script: str, *arguments: str, **variables: str) -> list[Any]:
         command = [sys.executable, str(HERE / script), *arguments]
-        done = environment.run(command, timeout=1800, env={"PYTHONPATH": str(HELPERS), **variables})
+        path = os.pathsep.join(filter(None, (str(HELPERS), os.environ.get("PYTHONPATH"))))
+        done = environment.run(command, timeout=1800, env={"PYTHONPATH": path, **variables})
         lines = [line.removeprefix("RESULT") for line in done.stdout.splitlines() if line.startswith("RESULT")]
         assert done.returncode == 0 and lines, f"exit {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         return [json.loads(line) for line in lines]
