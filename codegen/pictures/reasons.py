@@ -54,7 +54,7 @@ def lifetime_reasons(program: Program) -> list[str]:
     for storage in sorted(last):
         about = program.storages[storage]
         foreign = {stream: use for stream, use in last[storage].items() if stream != about.home}
-        if about.kind is StorageKind.OP and (foreign or storage in marked):
+        if (about.kind is StorageKind.OP or storage in frees) and (foreign or storage in marked):
             users = ", ".join(program.streams[stream].name for stream in sorted(foreign)) or "the caller"
             reason = _protection(program, clock, frees.get(storage, NONE), foreign, marked.get(storage, []))
             lines.append(f"{about.name}: home {program.streams[about.home].name}, used by {users}; {reason}")

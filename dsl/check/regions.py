@@ -27,7 +27,7 @@ def regions(facts: Facts) -> Iterator[Region]:
     """The forward, from entry to exit, and each captured part."""
     program = facts.program
     for opens, closes in ((StepKind.ENTRY, StepKind.EXIT), (StepKind.CAPTURE_BEGIN, StepKind.CAPTURE_END)):
-        captured = opens is StepKind.CAPTURE_BEGIN or program.whole_graph
+        captured = opens is StepKind.CAPTURE_BEGIN or program.whole_graph or program.inside_graph
         begins, ends = facts.of(opens), facts.of(closes)
         for begin in begins:
             end = next((index for index in ends if index > begin), len(program.steps))

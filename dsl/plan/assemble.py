@@ -42,7 +42,8 @@ def assemble(
     storages = _storages(trace, issue)
     uses = [(), *((*trace.ops[op].reads, *trace.ops[op].writes) for op in issue.ops), ()]
     names = [(), *(held[op] for op in issue.ops), ()]
-    homes = {i: s.home for i, s in enumerate(storages) if s.kind is StorageKind.OP}
+    freed = (StorageKind.OP, StorageKind.INPUT) if settings.scoped else (StorageKind.OP,)
+    homes = {i: s.home for i, s in enumerate(storages) if s.kind in freed}
     kept = frozenset(i for i, storage in enumerate(storages) if storage.output)
     lifes = lives(uses, names, homes, issue.streams, kept)
     sync = minimal_sync(issue.streams, len(settings.streams), needs)

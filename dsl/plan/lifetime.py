@@ -40,11 +40,12 @@ def lives(
     streams: Sequence[int],
     kept: frozenset[int],
 ) -> list[Life]:
-    """The lives of the storages that the program allocates.
+    """The lives of the storages that end while the program runs.
 
     `uses[rank]` are the storages that a rank reads or writes, `held[rank]` those that it only names (`empty_like`),
-    which must live until then and no longer; `homes` gives the home stream of each allocated storage; `kept` are
-    those that live on after exit.
+    which must live until then and no longer; `homes` gives the home stream of each storage that is allocated or, being
+    the input of a part of the model, may be freed by the caller once it is used; `kept` are those that live on after
+    exit.
     """
     last: dict[int, int] = {}
     foreign: dict[int, dict[int, int]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.plan.assemble import assemble
@@ -30,7 +30,7 @@ def plan(schedule: Schedule, trace: Trace, base: str, target: str | None = None)
     `base` is the schedule's folder, from which the trace's source files are named; `target` overrides the schedule's.
     The schedule must be free of syntax errors.
     """
-    settings = settings_of(schedule, target)
+    settings = replace(settings_of(schedule, target), scoped=trace.scope is not None)
     locator = Locator(trace, base)
     resolved = resolve(schedule, settings, trace, locator)
     found = list(resolved.diagnostics)

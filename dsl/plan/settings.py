@@ -31,11 +31,17 @@ class Settings:
     span: Span
     insert: Span
     digest: str
+    scoped: bool = False  # the program is that of a part of the model
 
     @property
     def whole_graph(self) -> bool:
-        """Whether one captured graph holds the whole program."""
-        return self.target == "npugraph_ex"
+        """Whether one captured graph holds the whole program and nothing else."""
+        return self.target == "npugraph_ex" and not self.scoped
+
+    @property
+    def inside_graph(self) -> bool:
+        """Whether a captured graph holds the program among others."""
+        return self.target == "npugraph_ex" and self.scoped
 
     def stream(self, name: str) -> int:
         """The index of the stream `name`, which must be declared."""

@@ -66,6 +66,7 @@ class Writer:
             settings.whole_graph,
             self.trace,
             settings.digest,
+            settings.inside_graph,
         )
 
     def _events(self) -> dict[int, tuple[int, str]]:

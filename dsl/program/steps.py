@@ -156,7 +156,8 @@ class Program:
 
     `span` is where the program as a whole was asked for (the `schedule` statement), `insert` the empty span where a
     statement can be added, if there is a text to add it to. `whole_graph` tells that one graph holds the whole
-    program (npugraph_ex over the whole model), so that outputs leave it by copy.
+    program (npugraph_ex over the whole model), so that outputs leave it by copy; `inside_graph` that one graph holds it
+    among others (npugraph_ex, a part of the model), so that inputs and outputs are the graph's own memory.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Program:
     whole_graph: bool = False
     trace: Trace | None = None
     schedule_digest: str = ""  # SHA-256 of the schedule's tree, comments left out
+    inside_graph: bool = False
 
     def __post_init__(self) -> None:
         assert self.streams and self.streams[DEFAULT].name == "default", "stream 0 is `default`"

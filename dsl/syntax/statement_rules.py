@@ -317,7 +317,7 @@ def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
 def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
     """A part of the language that this version reads and cannot carry out.
 
-    `scope`, `leaf`, `world`, `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
+    `leaf`, `world`, `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
     What they ask for is not done, and leaving it out in silence would generate other code than was asked for.
 
     Example:
@@ -341,9 +341,8 @@ def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
                     yield not_supported_yet.diagnostic(spec.span, message, help="write the size as a number")
 
 
-_NOT_YET = {ScopeStatement: "scope", LeafStatement: "leaf", WorldStatement: "world", CostStatement: "cost"}
+_NOT_YET = {LeafStatement: "leaf", WorldStatement: "world", CostStatement: "cost"}
 _INSTEAD = {
-    "scope": "leave it out to schedule the whole model, or let `model` return the module itself",
     "leaf": "leave it out: the module is then traced op by op",
     "world": "leave it out: a model without collectives needs none",
     "cost": "leave it out: it only serves predictions",

@@ -55,6 +55,11 @@ class PlainAttributes:
                 module.__dict__[name] = kept.value
 
 
+def is_of_every_module(name: str) -> bool:
+    """Whether an attribute belongs to torch.nn.Module itself."""
+    return name in _OF_EVERY_MODULE
+
+
 def _plain(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     for name, value in list(vars(module).items()):
         if name not in _OF_EVERY_MODULE and _is_plain(value, 0):

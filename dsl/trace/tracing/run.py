@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import importlib
 import logging
 import sys
@@ -23,12 +24,14 @@ from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import assemble, autocast, problems
 from streamsched.dsl.trace.tracing.arguments import class_name
 from streamsched.dsl.trace.tracing.assemble import Assembled
+from streamsched.dsl.trace.tracing.autocast import Regions
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user_code
 from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
+from streamsched.dsl.trace.tracing.scope import trace_scope
 
 
 def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -> Traced:
@@ -41,27 +44,34 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
         model = load_model(session)
         if isinstance(model, Diagnostic):
             return Traced(None, (model,))
-        hooked = problems.root_hooks(session, model)
-        if hooked is not None:
-            return Traced(None, (hooked,))
         _register_caches(model)
         inputs = load_inputs(session, model)
         if isinstance(inputs, Diagnostic):
             return Traced(None, (inputs,))
-        inputs = by_position(model, inputs)
-        report("tracing the model")
-        recorder = Recorder(model, sources, session.internals)
-        exported = _export(session, model, inputs, recorder)
-        if isinstance(exported, Diagnostic):
-            return Traced(None, (exported,))
-        report("assembling the trace")
-        parts = assemble.assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
-        found = problems.problems(session, exported.program, parts, recorder)
-        if found:
-            return Traced(None, found)
-        name_all(sources, own_files(sources))
-        lost = tuple(problems.losses(session, model, exported.warned, recorder, regions))
-        return Traced(_finish(session, model, parts, recorder, lost), lost)
+        if request.scope is None:
+            report("tracing the model")
+            return _trace_root(session, regions, model, inputs)
+        trace_root = functools.partial(_trace_root, session, regions)
+        return trace_scope(session, request.scope, model, inputs, trace_root, report)
+
+
+def _trace_root(session: Session, regions: Regions, model: torch.nn.Module, inputs: Inputs) -> Traced:
+    """The trace of one module, by itself."""
+    hooked = problems.root_hooks(session, model)
+    if hooked is not None:
+        return Traced(None, (hooked,))
+    inputs = by_position(model, inputs)
+    recorder = Recorder(model, session.sources, session.internals)
+    exported = _export(session, model, inputs, recorder)
+    if isinstance(exported, Diagnostic):
+        return Traced(None, (exported,))
+    parts = assemble.assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
+    found = problems.problems(session, exported.program, parts, recorder)
+    if found:
+        return Traced(None, found)
+    name_all(session.sources, own_files(session.sources))
+    lost = tuple(problems.losses(session, model, exported.warned, recorder, regions))
+    return Traced(_finish(session, model, parts, recorder, lost), lost)
 
 
 def _register_caches(model: torch.nn.Module) -> None:

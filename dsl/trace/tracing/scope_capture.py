@@ -1,0 +1,126 @@
+"""What the modules in scope are called with: the model runs once, on the meta device, and each call is noted."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._export.utils import _compiling_state_context
+from torch.overrides import TorchFunctionMode
+
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.trace import rules
+from streamsched.dsl.trace.tracing.attributes import PlainAttributes
+from streamsched.dsl.trace.tracing.calls import forward_code
+from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.refusals import refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a module in scope. The containers and objects in `inputs` are as they were then; its tensors are the
+    model's own, so that what was one tensor still is."""
+
+    path: str
+    module: torch.nn.Module
+    inputs: Inputs
+
+
+class _CopyError(Exception):
+    """An argument of the module at `path` that cannot be copied."""
+
+    def __init__(self, path: str, cause: Exception) -> None:
+        super().__init__(path)
+        self.path = path
+        self.cause = cause
+
+
+def capture(
+    session: Session, model: torch.nn.Module, inputs: Inputs, modules: dict[str, torch.nn.Module]
+) -> list[Call] | Diagnostic:
+    """Every call of `modules` in one forward() of the model, which then is as it was."""
+    calls: list[Call] = []
+    try:
+        with _unchanged(model), _noting(model, modules, calls), _running(session):
+            model(*inputs.args, **inputs.kwargs)
+    except _CopyError as error:
+        message = f"`{error.path}` is called with an object that cannot be copied: {error.cause}"
+        return rules.unsupported_construct(session.request.model_span, message, (), ())
+    except (Exception, SystemExit) as error:
+        return refusal(session, Recorder(model, session.sources, session.internals), error)
+    return calls
+
+
+@contextlib.contextmanager
+def _running(session: Session) -> Iterator[None]:
+    """Run the model as a trace does: without gradients, and as if it were being compiled. The files that its modules
+    come from have a part in what the trace will be."""
+
+    def named(module: torch.nn.Module, _: Any) -> None:
+        code = forward_code(module)
+        if code is not None and code.co_filename not in session.internals:
+            session.sources.key(code.co_filename)
+
+    handle = torch.nn.modules.module.register_module_forward_pre_hook(named)
+    try:
+        with torch.no_grad(), _compiling_state_context(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        handle.remove()
+
+
+@contextlib.contextmanager
+def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: list[Call]) -> Iterator[None]:
+    """Append each call of the modules to `calls`, behind their own forward pre-hooks."""
+    kept = {id(item): item for item in (*model.modules(), *model.parameters(), *model.buffers())}
+
+    def note(path: str, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        try:
+            with _KeepingTensors():
+                args, kwargs = copy.deepcopy((args, kwargs), dict(kept))
+        except Exception as error:
+            raise _CopyError(path, error) from error
+        calls.append(Call(path, module, Inputs(args, kwargs)))
+
+    def hook(path: str) -> Any:
+        return lambda module, args, kwargs: note(path, module, args, kwargs)
+
+    handles = [m.register_forward_pre_hook(hook(path), with_kwargs=True) for path, m in modules.items()]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+class _KeepingTensors(TorchFunctionMode):
+    """Has copies of containers hold the same tensors."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func is torch.Tensor.__deepcopy__:
+            return args[0]
+        return func(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def _unchanged(model: torch.nn.Module) -> Iterator[None]:
+    """Put the attributes and buffers of the model's modules back when the context ends."""
+    plain = PlainAttributes(model)
+    before = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes, buffers in before:
+            vars(module).clear()
+            vars(module).update(attributes)
+            module._buffers.clear()
+            module._buffers.update(buffers)
+        plain.restore()

@@ -1,0 +1,103 @@
+"""Constants that differ from module to module, spelled as the attribute of `self` that holds them in each."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from streamsched.dsl.trace.model import Trace, refs
+from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor, subscript
+from streamsched.dsl.trace.tracing.arguments import literal
+from streamsched.dsl.trace.tracing.attributes import is_of_every_module
+from streamsched.dsl.trace.tracing.scope_match import INDEX, Match, Place
+
+_DEPTH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Unheld:
+    """A constant that no attribute holds: where it is in the base, and its text in each module."""
+
+    place: Place
+    texts: tuple[str, ...]
+
+
+def unified(base: Trace, modules: list[torch.nn.Module], matches: list[Match]) -> Trace | Unheld:
+    """`base`, the trace of the first of `modules`, such that it is that of every module. `matches` are those of the
+    others, in their order."""
+    texts: dict[Place, list[str]] = {}
+    for number, found in enumerate(matches):
+        for place, (mine, its) in found.constants.items():
+            texts.setdefault(place, [mine] * len(modules))[number + 1] = its
+    if not texts:
+        return _without_idle_inputs(base) if matches else base
+    held = [dict(_constants(module)) for module in modules]
+    spelled: dict[Place, str] = {}
+    for place, column in texts.items():
+        name = next((name for name in held[0] if [own.get(name) for own in held] == column), None)
+        if name is None:
+            return Unheld(place, tuple(column))
+        spelled[place] = f"self{name}"
+    changed: Trace = _spell(base, spelled)
+    return _without_idle_inputs(changed)
+
+
+def _constants(module: torch.nn.Module) -> Iterator[tuple[str, str]]:
+    """The plain attributes of a module and its submodules: the expression behind `self`, and the constant's text."""
+    for path, part in module.named_modules():
+        accessor = module_accessor(module, path)
+        for name, value in vars(part).items():
+            step = attribute(name)
+            if step is not None and not is_of_every_module(name):
+                yield from _items(accessor + step, value, 0)
+
+
+def _items(expression: str, value: Any, depth: int) -> Iterator[tuple[str, str]]:
+    text = literal(value)
+    if text is not None:
+        yield expression, text
+    elif depth < _DEPTH and type(value) in (list, tuple):
+        for index, item in enumerate(value):
+            yield from _items(f"{expression}[{index}]", item, depth + 1)
+    elif depth < _DEPTH and type(value) is dict:
+        for key, item in value.items():
+            if literal(key) is not None:
+                yield from _items(expression + subscript(key), item, depth + 1)
+
+
+def _spell(node: Any, texts: Mapping[Place, str]) -> Any:
+    """The tree with the constant at each place replaced."""
+    inner: dict[str | int, dict[Place, str]] = {}
+    for place, text in texts.items():
+        if not place:
+            return dataclasses.replace(node, text=text)
+        inner.setdefault(place[0], {})[place[1:]] = text
+    if isinstance(node, str):
+        return _with_indices(node, {int(number): text for number, rest in inner.items() for text in rest.values()})
+    if isinstance(node, tuple):
+        return tuple(_spell(item, inner[i]) if i in inner else item for i, item in enumerate(node))
+    fields = {str(name): _spell(getattr(node, str(name)), rest) for name, rest in inner.items()}
+    return dataclasses.replace(node, **fields)
+
+
+def _with_indices(expression: str, texts: Mapping[int, str]) -> str:
+    parts = INDEX.split(expression)
+    for number, index in enumerate(parts[1::2]):
+        parts[2 * number + 1] = f"[{texts.get(number, index)}]"
+    return "".join(parts)
+
+
+def _without_idle_inputs(trace: Trace) -> Trace:
+    """The trace without the nested inputs that nothing uses: other layers of a cache, say, which differ from module to
+    module."""
+    used = set(trace.outputs())
+    given = [*((op.args, op.kwargs) for op in trace.ops), *((call.args, call.kwargs) for call in trace.calls)]
+    for args, kwargs in given:
+        for tree in (*args, *(argument for _, argument in kwargs)):
+            used.update(refs(tree))
+    kept = tuple(v for v in trace.inputs if v in used or trace.values[v].expression.isidentifier())
+    return dataclasses.replace(trace, inputs=kept)

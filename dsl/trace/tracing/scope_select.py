@@ -1,0 +1,63 @@
+"""The modules that a `scope` statement selects."""
+
+from __future__ import annotations
+
+import torch
+
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.globs import compile_glob
+from streamsched.dsl.nearest import did_you_mean, nearest_paths
+from streamsched.dsl.trace import scope_rules
+from streamsched.dsl.trace.request import ScopeRequest
+
+_SHOWN = 8
+
+
+def select(model: torch.nn.Module, scope: ScopeRequest) -> dict[str, torch.nn.Module] | Diagnostic:
+    """The modules by their path from the model, each once, in the order of their definition; never the model itself."""
+    pattern = compile_glob(scope.glob)
+    every = {path: module for path, module in model.named_modules(remove_duplicate=False) if path}
+    matched = {path: module for path, module in every.items() if pattern.fullmatch(path)}
+    if not matched:
+        return _no_path(scope, list(every))
+    chosen = {path: module for path, module in matched.items() if is_of_class(module, scope.class_name)}
+    if not chosen:
+        return _no_class(scope, matched)
+    first = {id(module): path for path, module in reversed(chosen.items())}
+    unique = {path: module for path, module in chosen.items() if first[id(module)] == path}
+    return _overlap(scope, unique) or unique
+
+
+def is_of_class(module: torch.nn.Module, name: str) -> bool:
+    """Whether a module is of the class called `name`; any will do where that is empty."""
+    return not name or type(module).__name__ == name
+
+
+def _no_path(scope: ScopeRequest, paths: list[str]) -> Diagnostic:
+    near = nearest_paths(scope.glob, paths)
+    advice = f"did you mean `{near[0]}`?" if near else f"there are {shown(paths)}" if paths else "leave it out"
+    notes = (f"nearest: {', '.join(near)}",) if len(near) > 1 else ()
+    return scope_rules.scope_matches_nothing(scope.span, f'`scope "{scope.glob}"` matches no module', notes, advice)
+
+
+def _no_class(scope: ScopeRequest, matched: dict[str, torch.nn.Module]) -> Diagnostic:
+    classes = list(dict.fromkeys(type(module).__name__ for module in matched.values()))
+    message = f'no module that matches "{scope.glob}" is a `{scope.class_name}`'
+    advice = did_you_mean(scope.class_name, classes) or f"they are of class {shown(classes)}"
+    return scope_rules.scope_matches_nothing(scope.span, message, (f"it matches {shown(list(matched))}",), advice)
+
+
+def _overlap(scope: ScopeRequest, modules: dict[str, torch.nn.Module]) -> Diagnostic | None:
+    outer_of = {id(part): path for path, module in modules.items() for part in module.modules() if part is not module}
+    for path, module in modules.items():
+        outer = outer_of.get(id(module))
+        if outer is not None:
+            message = f"`{path}` is in scope, and so is `{outer}`, which it lies in"
+            return scope_rules.overlapping_scope(scope.span, message, ())
+    return None
+
+
+def shown(names: list[str]) -> str:
+    """Some names in a row, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(f"`{name}`" for name in names[:_SHOWN]) + more
