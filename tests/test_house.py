@@ -28,7 +28,7 @@ ALLOWED = {
     "dsl.check": {"dsl.diagnostic", "dsl.rule", "dsl.trace", "dsl.program"},
     "dsl.rules": {"dsl.nearest", "dsl.rule", "dsl.syntax", "dsl.trace", "dsl.plan", "dsl.check"},
     "dsl.pipeline": {"dsl"},
-    "codegen": {"dsl.diagnostic", "dsl.nearest", "dsl.program", "dsl.trace"},
+    "codegen": {"dsl.diagnostic", "dsl.globs", "dsl.nearest", "dsl.program", "dsl.trace"},
     "verify": {"codegen", "dsl", "npu_sim"},
     "cli": {"codegen", "dsl", "verify"},
 }

@@ -69,7 +69,7 @@ def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, 
 def _generated(program: Program, live: Live, samples: list[Sample]) -> Iterator[Difference]:
     """Where the forward generated for `cpu` differs from the original."""
     namespace = load_generated(generate(program, "cpu"))
-    original, scheduled = copy.deepcopy(live.model), namespace["apply"](copy.deepcopy(live.model))
+    original, scheduled = copy.deepcopy(live.model), namespace["apply"](copy.deepcopy(live.model), strict=True)
     for call, sample in enumerate(samples):
         args, kwargs = live.call(sample)
         torch.manual_seed(call)

@@ -100,8 +100,8 @@ def bound(text: str, live: Live, request: Request, device: Device) -> Subject:
     namespace = load_generated(text)
     module = copy.deepcopy(live.model).to(device.name)
     if request.engine == "npugraph_ex":
-        return Subject(module, namespace["compile"](module, **dict(request.options)))
-    return Subject(module, namespace["apply"](module))
+        return Subject(module, namespace["compile"](module, strict=True, **dict(request.options)))
+    return Subject(module, namespace["apply"](module, strict=True))
 
 
 def differing(
@@ -144,7 +144,8 @@ def _compiled(model: torch.nn.Module, request: Request) -> Any:
 
 def _delays(scheduled: torch.nn.Module, device: Device) -> tuple[Steering, ...]:
     """A delay on each side stream in turn."""
-    streams: dict[str, Any] = getattr(scheduled, "scheduled_streams", {})
+    found = (vars(module).get("scheduled_streams", {}) for module in scheduled.modules())
+    streams: dict[str, Any] = next(filter(None, found), {})
     return tuple(Delay(name, lambda: streams, device.name) for name in sorted(streams))
 
 

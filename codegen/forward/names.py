@@ -19,7 +19,7 @@ from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 
-RESERVED = frozenset({"self", "torch", "torch_npu", "types", "F", "_", "l", "O", "I"}) | frozenset(keyword.kwlist)
+RESERVED = frozenset({"self", "torch", "torch_npu", "types", "F", "_mismatch", "_", "l", "O", "I", *keyword.kwlist})
 """Names that nothing generated may take: what the file uses itself, and what linters call ambiguous."""
 
 _RESERVED = RESERVED | frozenset(dir(builtins))

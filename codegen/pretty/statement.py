@@ -63,6 +63,11 @@ def pretty_with(items: tuple[str, ...], level: int) -> tuple[str, ...]:
     )
 
 
+def pretty_if(condition: str, level: int) -> tuple[str, ...]:
+    """The lines of `if condition:`, which must be a call."""
+    return layout(("if ", *_expression(ast.parse(condition, mode="eval").body, condition), ":"), level, WIDTH)
+
+
 def pretty_def(name: str, parameters: tuple[str, ...], level: int = 0) -> tuple[str, ...]:
     """The lines of `def name(parameters):`; each parameter is already printed."""
     inside = joined((",", SPACE), [(parameter,) for parameter in parameters])
@@ -96,7 +101,9 @@ def _last(node: ast.expr, source: str) -> Parts:
     """The last expression of a statement, which may get parentheses where it breaks."""
     if isinstance(node, ast.Tuple) and len(node.elts) > 1:
         return _optional_parentheses(_items(node.elts, source), (Broken(","),))
-    if isinstance(node, ast.BinOp | ast.Compare):
+    if isinstance(node, ast.BoolOp) and len(node.values) == 2:  # the formatters would sooner break the last operand
+        return joined((" or ",), [_expression(value, source) for value in node.values])
+    if isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare):
         return _optional_parentheses((group(*_expression(node, source, inside=True)),), ())
     return _expression(node, source)
 
@@ -137,6 +144,12 @@ def _expression(node: ast.expr, source: str, inside: bool = False) -> Parts:
             return _display("(", _items(elements, source), ")")
         case ast.List(elts=elements):
             return _display("[", _items(elements, source), "]")
+        case ast.Set(elts=elements):
+            return _display("{", _items(elements, source), "}")
+        case ast.ListComp(elt=element, generators=[ast.comprehension(target=target, iter=iterable)]):
+            item = (*_expression(element, source, inside=True), SPACE)
+            each = ("for ", *_expression(target, source), " in ", *_expression(iterable, source))
+            return _brackets("[", group(*item, *each), "]")
         case ast.Dict(keys=keys, values=values):
             return _display("{", _pairs(keys, values, source), "}")
         case ast.Starred(value=value):
@@ -145,6 +158,8 @@ def _expression(node: ast.expr, source: str, inside: bool = False) -> Parts:
             return (_UNARY[type(unary)], *_operand(operand, source, _UNARY_LEVEL))
         case ast.BinOp():
             return _binary(node, source, inside)
+        case ast.BoolOp(op=ast.Or(), values=values):
+            return joined((SPACE, "or "), [_expression(value, source, inside=True) for value in values])
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             sides = (_operand(left, source, 1), _operand(right, source, 1))
             return (*sides[0], SPACE if inside else " ", f"{_COMPARE[type(operator)]} ", *sides[1])

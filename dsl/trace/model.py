@@ -227,6 +227,7 @@ class ModuleCall:
     result: Argument
     branches_on_compiling: bool = False  # the user's Python under it asks whether it is being compiled
     hooked: bool = False  # the module has forward hooks of its own, whose ops come after the call
+    flags: tuple[tuple[str, str], ...] = ()  # conditions in its forward(), over the scope's `self`, each with its value
 
     @property
     def label(self) -> str:
@@ -295,6 +296,7 @@ class Trace:
     warnings: tuple[str, ...] = ()  # what the tracer noticed
     digest: str = ""
     scope: Scope | None = None  # None: the root itself
+    objects: tuple[tuple[str, str], ...] = ()  # what inputs are reached through, outermost first, each with its class
 
     def __post_init__(self) -> None:
         assert self.calls and self.calls[0].parent == NONE and self.calls[0].path == "", "calls[0] is the scope's own"

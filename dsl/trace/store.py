@@ -183,7 +183,8 @@ class _Writer:
             c.end,
         ]
         body = [[self.argument(arg) for arg in c.args], self.named(c.kwargs), self.argument(c.result)]
-        return [*head, *body, int(c.branches_on_compiling), int(c.hooked)]
+        flags = [self.string(text) for flag in c.flags for text in flag]
+        return [*head, *body, int(c.branches_on_compiling), int(c.hooked), flags]
 
     def position(self, p: Position) -> list[Any]:
         return [self.string(p.file), self.string(p.function), p.line, p.column, p.end_line, p.end_column]
@@ -192,6 +193,11 @@ class _Writer:
 def _columns(rows: list[list[Any]], cls: Any) -> list[Any]:
     """Rows of fields as one list for each field: far faster to read."""
     return list(zip(*rows, strict=True)) if rows else [[] for _ in dataclasses.fields(cls)]
+
+
+def _without_flags(calls: list[Any]) -> list[Any]:
+    """The columns of calls, the last left out where no call has any flag."""
+    return calls if any(calls[-1]) else calls[:-1]
 
 
 def encode(trace: Trace) -> str:
@@ -209,7 +215,7 @@ def encode(trace: Trace) -> str:
         "values": _columns([w.value(value) for value in trace.values], Value),
         "ops": _columns([w.op(op) for op in trace.ops], Op),
         "storages": [[s.name, s.kind.value, s.nbytes] for s in trace.storages],
-        "calls": _columns([w.call(call) for call in trace.calls], ModuleCall),
+        "calls": _without_flags(_columns([w.call(call) for call in trace.calls], ModuleCall)),
         "result": w.argument(trace.result),
         "statements": [[w.position(s.position), s.binds, s.text] for s in trace.statements],
         "positions": [w.position(position) for position in trace.positions],
@@ -218,6 +224,7 @@ def encode(trace: Trace) -> str:
         "warnings": trace.warnings,
         "digest": trace.digest,
         **({"scope": [s.glob, s.class_name, s.instances]} if (s := trace.scope) else {}),
+        **({"objects": trace.objects} if trace.objects else {}),
         "strings": w.strings.rows,
         "numbers": w.numbers.rows,
         "arguments": w.arguments.rows,
@@ -280,9 +287,15 @@ class _Reader:
         (path, occurrence, accessor, cls, parent, begin, end, args, kwargs, result, compiling,
          *later) = self._document["calls"]  # fmt: skip
         hooked = later[0] if later else [0] * len(path)  # traces of the first release have no such column
+        flags = later[1] if len(later) > 1 else [()] * len(path)
         head = map(string, path), occurrence, map(string, accessor), map(string, cls)
         tree = map(self._items, args), map(self._named, kwargs), map(argument, result)
-        return map(ModuleCall, *head, parent, begin, end, *tree, map(bool, compiling), map(bool, hooked))
+        asked = map(bool, compiling), map(bool, hooked), map(self._pairs, flags)
+        return map(ModuleCall, *head, parent, begin, end, *tree, *asked)
+
+    def _pairs(self, indices: list[int]) -> tuple[tuple[str, str], ...]:
+        texts = self._texts(indices)
+        return tuple(zip(texts[::2], texts[1::2], strict=True))
 
     def _texts(self, indices: list[int]) -> tuple[str, ...]:
         return tuple([self._strings[index] for index in indices])
@@ -313,6 +326,7 @@ class _Reader:
             warnings=tuple(d["warnings"]),
             digest=d["digest"],
             scope=_scope(d.get("scope")),
+            objects=tuple((expression, name) for expression, name in d.get("objects", ())),
         )
 
 

@@ -5,21 +5,31 @@
 """The scheduled forward() of model.Model.
 
 It is for inference, and for calls like the one that was traced:
+- self.training = False
 - in1: float16[1000, 1000]
 - in2: float16[1000, 1000]
 - in3: float16[1000, 1000]
 - in4: float16[1000, 1000]
+
+Any other call runs the forward() that was there before; with `apply(model, strict=True)` it raises.
 """
 
+import functools
+import logging
 import types
 
 import torch
 import torch_npu  # noqa: F401  (it adds torch.npu)
 
+SCHEDULE = "limit_cores"
+CLASS = "Model"
+
 
 def forward(self, in1, in2, in3, in4):
+    if _mismatch(self, in1, in2, in3, in4):
+        return self.scheduled_before["limit_cores"](in1, in2, in3, in4)
     limited = self.scheduled_streams["limited"]
-    inputs_ready, add_result_done = self.scheduled_events
+    inputs_ready, add_result_done = self.scheduled_events["limit_cores"]
     inputs_ready.record()
     with torch.npu.stream(limited), torch.npu.npugraph_ex.scope.limit_core_num(4, 5):
         # mm_result = torch.mm(in3, in4)
@@ -33,22 +43,105 @@ def forward(self, in1, in2, in3, in4):
     return add_result, mm_result, mm1
 
 
-def apply(model):
-    """Give `model` the scheduled forward, its streams and its events; return `model`."""
-    streams = model.__dict__.setdefault("scheduled_streams", {})
+def apply(model, strict=False):
+    """Bind the scheduled forward to its module in `model`; return `model`.
+
+    A call unlike the traced one runs the forward that was bound before. With `strict`
+    it raises ValueError, which names what differs.
+    """
+    found = _in_scope(model)
+    having = (vars(module).get("scheduled_streams") for module in model.modules())
+    streams = next(filter(None, having), {})
     if "limited" not in streams:
         streams["limited"] = torch.npu.Stream()
-    model.scheduled_events = tuple(torch.npu.Event() for _ in range(2))
-    model.forward = types.MethodType(forward, model)
+    unapply(model)
+    for module in found.values():
+        module.scheduled_streams = streams
+        events = vars(module).setdefault("scheduled_events", {})
+        events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(2))
+        before = vars(module).setdefault("scheduled_before", {})
+        before[SCHEDULE] = module.forward
+        bound = _strict_forward if strict else forward
+        module.forward = types.MethodType(bound, module)
+    names = [path or CLASS for path in found]
+    logger = logging.getLogger("streamsched")
+    message = "%s: bound to %d of class %s, from %s to %s"
+    logger.info(message, SCHEDULE, len(found), CLASS, names[0], names[-1])
     return model
 
 
-def compile(model, **options):
+def unapply(model):
+    """Give the modules in `model` back what they had before `apply`; return `model`."""
+    for module in model.modules():
+        before = vars(module).get("scheduled_before", {})
+        if SCHEDULE not in before:
+            continue
+        later = [*before][[*before].index(SCHEDULE) + 1 :]
+        restored = before.pop(SCHEDULE)
+        if later:
+            before[later[0]] = restored
+        elif restored == types.MethodType(type(module).forward, module):
+            del module.forward
+        else:
+            module.forward = restored
+        vars(module).get("scheduled_events", {}).pop(SCHEDULE, None)
+        for name in () if before else ("streams", "events", "before"):
+            vars(module).pop(f"scheduled_{name}", None)
+    return model
+
+
+def compile(model, strict=False, **options):
     """Apply the schedule, then compile `model` as one npugraph_ex graph."""
     return torch.compile(
-        apply(model),
+        apply(model, strict),
         backend="npugraph_ex",
         fullgraph=True,
         dynamic=False,
         options=options or None,
     )
+
+
+def _mismatch(self, in1, in2, in3, in4):
+    """In words, the first difference of a call from the traced one; "" if none."""
+    return (
+        _differs("self.training", self.training, False)
+        or _differs("in1", in1, (torch.float16, 1000, 1000))
+        or _differs("in2", in2, (torch.float16, 1000, 1000))
+        or _differs("in3", in3, (torch.float16, 1000, 1000))
+        or _differs("in4", in4, (torch.float16, 1000, 1000))
+    )
+
+
+def _differs(what, found, traced):
+    """In words, how what a call holds differs from what was traced; "" if it does not."""
+    found = _layout(found)
+    same = type(found) is type(traced) and found == traced
+    return "" if same else f"{what} is {found!r}, traced with {traced!r}"
+
+
+def _layout(value):
+    """A tensor's dtype and sizes, also in a list; anything else is itself."""
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, *value.shape)
+    return [*map(_layout, value)] if isinstance(value, list) else value
+
+
+@functools.wraps(forward)
+def _strict_forward(self, *args, **kwargs):
+    found = _mismatch(self, *args, **kwargs)
+    if found:
+        raise ValueError(f"{SCHEDULE}: {found}")
+    return forward(self, *args, **kwargs)
+
+
+def _in_scope(model):
+    """The module that the forward is for, by path: `model`, or the one inside it."""
+    if type(model).__name__ == CLASS:
+        return {"": model}
+    modules = model.named_modules()
+    found = {path: module for path, module in modules if type(module).__name__ == CLASS}
+    if len(found) != 1:
+        wanted = f"{SCHEDULE} is for one module of class {CLASS}"
+        there = ", ".join(found) or "none"
+        raise ValueError(f"{wanted}; {type(model).__name__} has of that class: {there}")
+    return found

@@ -93,12 +93,11 @@ class Recorder:
                     del sys.modules[name]
                 else:
                     sys.modules[name] = module
-        model = space["apply"](Model())
-        for name in list(model.__dict__.get("scheduled_streams", {})):
-            model.scheduled_streams[name] = Stream(name)
-        model.scheduled_events = tuple(Event(self, i) for i in range(len(self.program.events)))
+        space["_mismatch"] = lambda *_: ""
+        events = tuple(Event(self, i) for i in range(len(self.program.events)))
+        model = Model({s.name: Stream(s.name) for s in self.program.streams}, {self.program.name: events})
         inputs = [self.value(index) for index in self.trace.inputs]
-        returned = model.forward(*inputs)
+        returned = space["forward"](model, *inputs)
         self.closing = True
         wanted = [self.token(value) for value in refs(self.trace.result)]
         assert [tensor.token for tensor in returned] == wanted, "forward() returns the wrong values"
@@ -176,8 +175,12 @@ class Torch:
         return Operators(self.recorder, f"torch.{name}")
 
 
+@dataclass
 class Model:
-    """What the forward is bound to."""
+    """What the forward is called on."""
+
+    scheduled_streams: dict[str, Stream]
+    scheduled_events: dict[str, tuple[Event, ...]]
 
 
 @dataclass

@@ -34,6 +34,7 @@ from streamsched.dsl.trace.tracing.accessors import module_accessor
 from streamsched.dsl.trace.tracing.arguments import class_name, describe, map_refs
 from streamsched.dsl.trace.tracing.calls import CallRecord
 from streamsched.dsl.trace.tracing.effects import Effect, Operand
+from streamsched.dsl.trace.tracing.flags import flags, input_objects
 from streamsched.dsl.trace.tracing.frames import to_characters
 from streamsched.dsl.trace.tracing.graph import FlatNode, flatten, references
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, TAG, Issue, Recorder
@@ -53,6 +54,7 @@ class Assembled:
     result: Argument
     unsupported: tuple[Node, ...]
     bad_constants: tuple[BadConstant, ...]
+    objects: tuple[tuple[str, str], ...]
 
 
 def assemble(
@@ -67,6 +69,7 @@ def assemble(
     inputs = builder.values.add_inputs(args, kwargs)
     builder.add_all()
     calls = tuple(builder.call(record) for record in recorder.calls.records)
+    given = inspect.signature(root.forward).bind(*args, **kwargs).arguments
     return Assembled(
         builder.values,
         inputs,
@@ -75,6 +78,7 @@ def assemble(
         calls[0].result,
         tuple(builder.flat.unsupported),
         tuple(builder.values.bad),
+        input_objects(given, [builder.values[index].expression for index in inputs]),
     )
 
 
@@ -298,10 +302,11 @@ class _Ops:
         """A module call, its arguments and result as values."""
         begin = bisect.bisect_right(self._moments, record.entered)
         end = bisect.bisect_left(self._moments, record.left) if record.parent != NONE else len(self.ops)
+        accessor = module_accessor(self._root, record.path)
         return model.ModuleCall(
             path=record.path,
             occurrence=record.occurrence,
-            accessor=module_accessor(self._root, record.path),
+            accessor=accessor,
             type=class_name(type(record.module)),
             parent=record.parent,
             begin=begin,
@@ -311,6 +316,7 @@ class _Ops:
             result=self._traced(record.result),
             branches_on_compiling=record.asks_compiling,
             hooked=record.hooked,
+            flags=flags(record.module, f"self{accessor}"),
         )
 
     def _traced(self, argument: Argument, before: int | None = None) -> Argument:

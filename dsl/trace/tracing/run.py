@@ -157,6 +157,7 @@ def _finish(
         stacks=recorder.positions.all_stacks(),
         sources=session.sources.described(),
         warnings=(*(diagnostic.message for diagnostic in lost), *_warnings(parts)),
+        objects=parts.objects,
     )
     return dataclasses.replace(made, digest=digest(made))
 

@@ -5,22 +5,32 @@
 """The scheduled forward() of model.Model.
 
 It is for inference, and for calls like the one that was traced:
+- self.training = False
 - in1: float32[8, 8]
 - in2: float32[8, 8]
 - in3: float32[8, 8]
 - in4: float32[8, 8]
+
+Any other call runs the forward() that was there before; with `apply(model, strict=True)` it raises.
 """
 
+import functools
+import logging
 import types
 
 import torch
 import torch_npu  # noqa: F401  (it adds torch.npu)
 
+SCHEDULE = "test"
+CLASS = "Model"
+
 
 def forward(self, in1, in2, in3, in4):
+    if _mismatch(self, in1, in2, in3, in4):
+        return self.scheduled_before["test"](in1, in2, in3, in4)
     stream1 = self.scheduled_streams["stream1"]
     stream2 = self.scheduled_streams["stream2"]
-    inputs_done, mm_done, add2_done = self.scheduled_events
+    inputs_done, mm_done, add2_done = self.scheduled_events["test"]
     # inputs: add_result = torch.add(in1, in2)
     add_result = in1 + in2
     # inputs: B = in3 + in4
@@ -45,13 +55,96 @@ def forward(self, in1, in2, in3, in4):
     return add_result, mm_result, mm1, add2
 
 
-def apply(model):
-    """Give `model` the scheduled forward, its streams and its events; return `model`."""
-    streams = model.__dict__.setdefault("scheduled_streams", {})
+def apply(model, strict=False):
+    """Bind the scheduled forward to its module in `model`; return `model`.
+
+    A call unlike the traced one runs the forward that was bound before. With `strict`
+    it raises ValueError, which names what differs.
+    """
+    found = _in_scope(model)
+    having = (vars(module).get("scheduled_streams") for module in model.modules())
+    streams = next(filter(None, having), {})
     if "stream1" not in streams:
         streams["stream1"] = torch.npu.Stream()
     if "stream2" not in streams:
         streams["stream2"] = torch.npu.Stream()
-    model.scheduled_events = tuple(torch.npu.Event() for _ in range(3))
-    model.forward = types.MethodType(forward, model)
+    unapply(model)
+    for module in found.values():
+        module.scheduled_streams = streams
+        events = vars(module).setdefault("scheduled_events", {})
+        events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(3))
+        before = vars(module).setdefault("scheduled_before", {})
+        before[SCHEDULE] = module.forward
+        bound = _strict_forward if strict else forward
+        module.forward = types.MethodType(bound, module)
+    names = [path or CLASS for path in found]
+    logger = logging.getLogger("streamsched")
+    message = "%s: bound to %d of class %s, from %s to %s"
+    logger.info(message, SCHEDULE, len(found), CLASS, names[0], names[-1])
     return model
+
+
+def unapply(model):
+    """Give the modules in `model` back what they had before `apply`; return `model`."""
+    for module in model.modules():
+        before = vars(module).get("scheduled_before", {})
+        if SCHEDULE not in before:
+            continue
+        later = [*before][[*before].index(SCHEDULE) + 1 :]
+        restored = before.pop(SCHEDULE)
+        if later:
+            before[later[0]] = restored
+        elif restored == types.MethodType(type(module).forward, module):
+            del module.forward
+        else:
+            module.forward = restored
+        vars(module).get("scheduled_events", {}).pop(SCHEDULE, None)
+        for name in () if before else ("streams", "events", "before"):
+            vars(module).pop(f"scheduled_{name}", None)
+    return model
+
+
+def _mismatch(self, in1, in2, in3, in4):
+    """In words, the first difference of a call from the traced one; "" if none."""
+    return (
+        _differs("self.training", self.training, False)
+        or _differs("in1", in1, (torch.float32, 8, 8))
+        or _differs("in2", in2, (torch.float32, 8, 8))
+        or _differs("in3", in3, (torch.float32, 8, 8))
+        or _differs("in4", in4, (torch.float32, 8, 8))
+    )
+
+
+def _differs(what, found, traced):
+    """In words, how what a call holds differs from what was traced; "" if it does not."""
+    found = _layout(found)
+    same = type(found) is type(traced) and found == traced
+    return "" if same else f"{what} is {found!r}, traced with {traced!r}"
+
+
+def _layout(value):
+    """A tensor's dtype and sizes, also in a list; anything else is itself."""
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, *value.shape)
+    return [*map(_layout, value)] if isinstance(value, list) else value
+
+
+@functools.wraps(forward)
+def _strict_forward(self, *args, **kwargs):
+    found = _mismatch(self, *args, **kwargs)
+    if found:
+        raise ValueError(f"{SCHEDULE}: {found}")
+    return forward(self, *args, **kwargs)
+
+
+def _in_scope(model):
+    """The module that the forward is for, by path: `model`, or the one inside it."""
+    if type(model).__name__ == CLASS:
+        return {"": model}
+    modules = model.named_modules()
+    found = {path: module for path, module in modules if type(module).__name__ == CLASS}
+    if len(found) != 1:
+        wanted = f"{SCHEDULE} is for one module of class {CLASS}"
+        there = ", ".join(found) or "none"
+        raise ValueError(f"{wanted}; {type(model).__name__} has of that class: {there}")
+    return found

@@ -1,0 +1,278 @@
+"""What a generated forward checks before it runs: that a call is like the one that was traced.
+
+Each check compares one part of the call, or of the module, with what the trace fixed. Alike parts of a list (the keys
+of every layer of a cache) are one check. What is reached through an object is checked after the object's class, so
+that no check raises.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from streamsched.codegen.forward.folding import Folding
+from streamsched.codegen.spell.arguments import spell_literal
+from streamsched.dsl.trace import model
+from streamsched.dsl.trace.model import (
+    NONE,
+    Argument,
+    Instance,
+    Literal,
+    Mapping,
+    Opaque,
+    ParameterKind,
+    Ref,
+    StorageKind,
+    Trace,
+    Value,
+)
+
+_ITEM = re.compile(r"([A-Za-z_][\w.]*)\[(\d+)\]")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_CLASS = ".__class__.__name__"
+_POSITIONAL = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One comparison: `found` and `traced` are Python expressions. `what` names the part for people, and `said` is the
+    line about it in the head of the file.
+    """
+
+    what: str
+    found: str
+    traced: str
+    said: str
+
+
+def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
+    """What a call must have in common with the traced one: the module's modes, the arguments in their order, and the
+    dtypes of the parameters.
+    """
+    arguments = _Arguments(trace)
+    for name, argument in _given(trace):
+        arguments.add(name, argument)
+    arguments.add_inputs("")
+    return (
+        _constant("self.training", "False"),
+        *_flags(trace, folding),
+        *_grouped(arguments.found),
+        *_dtypes(trace),
+    )
+
+
+def _constant(expression: str, text: str) -> Check:
+    return Check(expression, expression, text, f"{expression} = {text}")
+
+
+def _class(expression: str, name: str) -> Check:
+    return Check(f"the class of {expression}", f"{expression}{_CLASS}", f'"{name}"', f"{expression}: {name}")
+
+
+def _given(trace: Trace) -> Iterator[tuple[str, Argument]]:
+    """What forward() was called with, by parameter; a default where it was given nothing."""
+    call = trace.calls[0]
+    names = [parameter.name for parameter in trace.parameters if parameter.kind in _POSITIONAL]
+    by_name = {**dict(zip(names, call.args, strict=False)), **dict(call.kwargs)}
+    for parameter in trace.parameters:
+        if parameter.kind is ParameterKind.VAR_POSITIONAL:
+            yield parameter.name, model.Sequence("tuple", call.args[len(names) :])
+        elif parameter.kind is ParameterKind.VAR_KEYWORD:
+            named = {other.name for other in trace.parameters}
+            more = {repr(name): argument for name, argument in call.kwargs if name not in named}
+            yield parameter.name, Mapping(tuple(more), tuple(more.values()))
+        elif parameter.name in by_name:
+            yield parameter.name, by_name[parameter.name]
+        elif parameter.default:
+            yield parameter.name, Literal(parameter.default)
+
+
+@dataclass
+class _Arguments:
+    """The checks of the arguments, as far as they are added."""
+
+    trace: Trace
+    found: list[Check] = field(default_factory=list)
+    covered: set[str] = field(default_factory=set)  # the expressions of inputs that are checked
+    sizes: dict[str, str] = field(default_factory=dict)  # by named dim, the expression of the first size of that name
+
+    def add(self, expression: str, argument: Argument) -> None:
+        """Check what `expression` holds; a constant that has no printed form is left out."""
+        match argument:
+            case Ref(value=index):
+                self._tensor(expression, self.trace.values[index])
+            case Literal(text=text) if text not in ("...", "'meta'", expression):
+                self.found.append(_constant(expression, spell_literal(text)))
+            case model.Sequence(kind="list" | "tuple" as kind, items=items):
+                self._sequence(expression, kind, items)
+            case Mapping(keys=keys, items=items):
+                self._mapping(expression, keys, items)
+            case Instance(type=type_, fields=fields, items=items):
+                self.found.append(_class(expression, last_name(type_)))
+                for name, item in zip(fields, items, strict=True):
+                    self.add(f"{expression}.{name}", item)
+            case Opaque():
+                inside = (row for row in self.trace.objects if _is_inside(row[0], expression))
+                self.found += [_class(path, name) for path, name in inside]
+                self.add_inputs(expression)
+
+    def add_inputs(self, root: str) -> None:
+        """Check the inputs that are reached through `root`, all if it is empty, unless they are checked already."""
+        for index in self.trace.inputs:
+            value = self.trace.values[index]
+            if value.expression not in self.covered and (not root or _is_inside(value.expression, root)):
+                self._tensor(value.expression, value)
+
+    def _sequence(self, expression: str, kind: str, items: tuple[Argument, ...]) -> None:
+        starred = any(p.name == expression for p in self.trace.parameters if p.kind is ParameterKind.VAR_POSITIONAL)
+        if not starred:
+            self.found.append(_class(expression, kind))
+        leaves = [self._leaf(item) for item in items]
+        if all(leaf is not None for leaf in leaves):
+            text = f"[{', '.join(leaf for leaf in leaves if leaf is not None)}]"
+            self.found.append(Check(expression, f"[*{expression}]", text, f"{expression} = {text}"))
+            self.covered |= {f"{expression}[{place}]" for place in range(len(items))}
+            return
+        self.found.append(_constant(f"len({expression})", str(len(items))))
+        for place, item in enumerate(items):
+            self.add(f"{expression}[{place}]", item)
+
+    def _mapping(self, expression: str, keys: tuple[str, ...], items: tuple[Argument, ...]) -> None:
+        starred = any(p.name == expression for p in self.trace.parameters if p.kind is ParameterKind.VAR_KEYWORD)
+        if not starred:
+            classes = dict(self.trace.objects)
+            self.found.append(_class(expression, classes.get(expression, "dict")))
+        spelled = [spell_literal(key) for key in keys]
+        start, end = ("{", "}") if keys else ("[", "]")
+        text = f"{start}{', '.join(spelled)}{end}"
+        said = f"{expression} has {', '.join(spelled) or 'nothing'}"
+        self.found.append(Check(expression, f"{start}*{expression}{end}", text, said))
+        for key, item in zip(spelled, items, strict=True):
+            self.add(f"{expression}[{key}]", item)
+
+    def _leaf(self, item: Argument) -> str | None:
+        """The text of an item that is checked with its neighbours: a tensor of fixed sizes, a constant."""
+        match item:
+            case Ref(value=index) if all(map(_is_fixed, self.trace.values[index].shape)):
+                return _layout(self.trace.values[index].dtype, map(str, self.trace.values[index].shape))
+            case Literal(text=text) if text not in ("...", "'meta'"):
+                return spell_literal(text)
+        return None
+
+    def _tensor(self, expression: str, value: Value) -> None:
+        self.covered.add(expression)
+        sizes = [self._size(expression, place, size) for place, size in enumerate(value.shape)]
+        if any(expression in size for size in sizes):
+            checked = f"isinstance({expression}, torch.Tensor)"
+            self.found.append(Check(f"whether {expression} is a tensor", checked, "True", ""))
+        said = f"{expression}: {value.dtype}[{', '.join(map(str, value.shape))}]"
+        self.found.append(Check(expression, expression, _layout(value.dtype, sizes), said))
+
+    def _size(self, expression: str, place: int, size: int | str) -> str:
+        """What a size is compared with: itself where the trace leaves it open, else a number or other sizes."""
+        if _is_fixed(size):
+            return str(size)
+        if isinstance(size, str):
+            if all(word in self.sizes for word in _WORD.findall(size)):
+                return _WORD.sub(lambda word: self.sizes[word[0]], size)
+            if size.isidentifier():
+                self.sizes[size] = f"{expression}.shape[{place}]"
+        return f"*{expression}.shape[{place}:{place + 1}]"
+
+
+def _is_fixed(size: object) -> bool:
+    """Whether a size is a number that every call has; a name or an expression is not, nor -1."""
+    return isinstance(size, int) and size >= 0
+
+
+def _layout(dtype: str, sizes: Iterable[str]) -> str:
+    inside = ", ".join((f"torch.{dtype}", *sizes))
+    return f"({inside})" if ", " in inside else f"({inside},)"
+
+
+def _is_inside(expression: str, root: str) -> bool:
+    return expression == root or expression.startswith((f"{root}.", f"{root}["))
+
+
+def last_name(type_: str) -> str:
+    """The bare name of a class given as "package.module:Class"."""
+    return re.split(r"[.:]", type_)[-1]
+
+
+def _grouped(found: list[Check]) -> Iterator[Check]:
+    """The checks with those of all items of a list as one, in place of the first of them."""
+    members: dict[tuple[str, str], list[Check]] = {}
+    for check in found:
+        members.setdefault(_key(check), []).append(check)
+    for (owner, _), alike in members.items():
+        together = _together(owner, alike) if owner else None
+        yield from alike if together is None else [together]
+
+
+def _key(check: Check) -> tuple[str, str]:
+    """The list whose item a check is about, and the check with `item` in place of that item."""
+    match = _ITEM.search(check.found)
+    if match is None:
+        return "", check.what
+    return match[1], check.found.replace(match[0], "item")
+
+
+def _together(owner: str, alike: list[Check]) -> Check | None:
+    """One check of all items of the list `owner`; None where `alike` are not about all of them."""
+    if [f"{owner}[{place}]" for place in range(len(alike))] != [_item(check) for check in alike]:
+        return None
+    first = alike[0]
+    traced = [check.traced.replace(_item(check), "item") for check in alike]
+    runs = [(text, len([*same])) for text, same in groupby(traced)]
+    if any("item" in _WORD.findall(text) for text in traced):
+        if len(runs) > 1:
+            return None
+        expected = f"[{traced[0]} for item in {owner}]"
+    else:
+        expected = " + ".join(f"[{text}]{f' * {count}' if count > 1 else ''}" for text, count in runs)
+    found = f"[{first.found.replace(_item(first), 'item')} for item in {owner}]"
+    what, said = (text.replace(_item(first), f"{owner}[:]") for text in (first.what, first.said))
+    return Check(what, found, expected, said if len(runs) == 1 else f"{what} = {expected}")
+
+
+def _item(check: Check) -> str:
+    match = _ITEM.search(check.found)
+    assert match is not None, check
+    return match[0]
+
+
+def _flags(trace: Trace, folding: Folding) -> Iterator[Check]:
+    """What steered the forward() of each module whose ops are printed one by one."""
+    unfolded = (call for index, call in enumerate(trace.calls) if call.flags and _is_unfolded(trace, folding, index))
+    for expression, text in dict(flag for call in unfolded for flag in call.flags).items():
+        yield _constant(expression, spell_literal(text))
+
+
+def _is_unfolded(trace: Trace, folding: Folding, index: int) -> bool:
+    """Whether the ops of a call, or calls inside it, are printed in its place."""
+    call = trace.calls[index]
+    if call.begin == call.end:
+        return call.parent == NONE
+    folded = folding.call_of[call.begin]
+    if folded == NONE:
+        return True
+    outer = trace.calls[folded].parent
+    while outer not in (NONE, index):
+        outer = trace.calls[outer].parent
+    return outer == index
+
+
+def _dtypes(trace: Trace) -> Iterator[Check]:
+    """The dtype of one parameter, or else buffer, of each floating dtype: a model that was cast is another."""
+    nearest: dict[str, tuple[tuple[bool, int], str]] = {}
+    for value in trace.values:
+        kind = trace.storages[value.storages[0]].kind
+        if kind not in (StorageKind.PARAMETER, StorageKind.BUFFER) or "float" not in value.dtype:
+            continue
+        if value.expression:
+            rank = (kind is StorageKind.BUFFER, len(re.findall(r"[.\[]", value.expression)))
+            nearest[value.dtype] = min(nearest.get(value.dtype, (rank, value.expression)), (rank, value.expression))
+    for dtype, (_, expression) in nearest.items():
+        yield Check(f"{expression}.dtype", f"{expression}.dtype", f"torch.{dtype}", f"{expression}: {dtype}")

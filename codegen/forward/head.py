@@ -1,0 +1,54 @@
+"""How a generated forward begins: its `def`, the guard, and the function that the guard asks."""
+
+from __future__ import annotations
+
+from streamsched.codegen.forward.guards import Check
+from streamsched.codegen.pretty.statement import pretty, pretty_def, pretty_if
+from streamsched.dsl.trace.model import Parameter, ParameterKind
+
+_PREFIXES = {ParameterKind.VAR_POSITIONAL: "*", ParameterKind.VAR_KEYWORD: "**"}
+
+
+def guarded_def(parameters: tuple[Parameter, ...], schedule: str) -> list[str]:
+    """The `def` of forward(), which hands a call unlike the traced one to the forward that was bound before."""
+    given = [_given(parameter) for parameter in parameters]
+    before = f'return self.scheduled_before["{schedule}"]({", ".join(given)})'
+    return [
+        *pretty_def("forward", _declared(parameters)),
+        *pretty_if(f"_mismatch({', '.join(('self', *given))})", 1),
+        *pretty(before, 2),
+    ]
+
+
+def mismatch_def(parameters: tuple[Parameter, ...], checks: tuple[Check, ...]) -> list[str]:
+    """The function that holds a call against the traced one."""
+    calls = [f"_differs({check.what!r}, {check.found}, {check.traced})" for check in checks]
+    return [
+        *pretty_def("_mismatch", _declared(parameters)),
+        '    """In words, the first difference of a call from the traced one; "" if none."""',
+        *pretty(f"return {' or '.join(calls)}", 1),
+    ]
+
+
+def _given(parameter: Parameter) -> str:
+    """A parameter as it is passed on to a function of the same signature."""
+    if parameter.kind is ParameterKind.KEYWORD_ONLY:
+        return f"{parameter.name}={parameter.name}"
+    return f"{_PREFIXES.get(parameter.kind, '')}{parameter.name}"
+
+
+def _declared(parameters: tuple[Parameter, ...]) -> tuple[str, ...]:
+    """The parameters of forward() as its `def` has them, `self` included."""
+    positional_only = [p for p in parameters if p.kind is ParameterKind.POSITIONAL_ONLY]
+    found = ["self"]
+    starred = False
+    for parameter in parameters:
+        if parameter.kind is ParameterKind.KEYWORD_ONLY and not starred:
+            found.append("*")
+            starred = True
+        starred = starred or parameter.kind is ParameterKind.VAR_POSITIONAL
+        default = f"={parameter.default}" if parameter.default else ""
+        found.append(f"{_PREFIXES.get(parameter.kind, '')}{parameter.name}{default}")
+        if positional_only and parameter is positional_only[-1]:
+            found.append("/")
+    return tuple(found)
