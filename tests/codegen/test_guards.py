@@ -73,9 +73,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], P
 
 @pytest.fixture(scope="module")
 def original() -> dict[str, Any]:
-    space: dict[str, Any] = {"__name__": "original"}
-    exec(HEAD + MODEL, space)
-    return space
+    return load_generated(HEAD + MODEL)
 
 
 @pytest.fixture(autouse=True)
@@ -342,7 +340,7 @@ def test_no_module_in_scope_is_an_error_with_what_there_is(original: Any, progra
 def test_two_prefixes_are_an_error_that_names_both(original: Any, programs: Any) -> None:
     space = loaded(programs("decode", DECODE), SCOPE)
     both = nn.ModuleDict({"draft": live(original), "main": live(original)})
-    with pytest.raises(ValueError, match="ModuleDict has them under 'draft.model.' and 'main.model.'"):
+    with pytest.raises(ValueError, match=r"under 'draft\.model\.' and 'main\.model\.'"):
         space["apply"](both)
     assert not any("forward" in vars(module) for module in both.modules())
 
