@@ -24,6 +24,7 @@ Progress = Callable[[str], None]
 
 _DETERMINING = (
     tree.ModelStatement,
+    tree.FakesStatement,
     tree.ScopeStatement,
     tree.InputStatement,
     tree.InputsFromStatement,
@@ -103,6 +104,7 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
     inputs_from = next((s for s in schedule.statements if isinstance(s, tree.InputsFromStatement)), None)
     name = next((s for s in schedule.statements if isinstance(s, tree.ScheduleStatement)), model)
     scope = next((s for s in schedule.statements if isinstance(s, tree.ScopeStatement)), None)
+    fakes = next((s for s in schedule.statements if isinstance(s, tree.FakesStatement)), None)
     world = next((s for s in schedule.statements if isinstance(s, tree.WorldStatement)), None)
     return TraceRequest(
         base=base,
@@ -117,8 +119,12 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
         scope=ScopeRequest(scope.glob, scope.class_name.text if scope.class_name else "", scope.span)
         if scope
         else None,
-        leaves=tuple(LeafRequest(s.glob, s.span) for s in schedule.statements if isinstance(s, tree.LeafStatement)),
+        leaves=tuple(
+            LeafRequest(s.glob, s.span, s.shape) for s in schedule.statements if isinstance(s, tree.LeafStatement)
+        ),
         world=world.ranks if world else 0,
+        fakes=fakes.file if fakes else "",
+        fakes_span=fakes.span if fakes else None,
     )
 
 

@@ -8,12 +8,20 @@ from streamsched.dsl.check.registry import RULES as CHECK_RULES
 from streamsched.dsl.plan.rules import RULES as PLAN_RULES
 from streamsched.dsl.rule import Rule
 from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
+from streamsched.dsl.trace.leaf_rules import RULES as LEAF_RULES
 from streamsched.dsl.trace.rules import RULES as TRACE_RULES
 from streamsched.dsl.trace.scope_rules import RULES as SCOPE_RULES
 
 
 def _by_code() -> dict[str, Rule[..., Any]]:
-    rules: tuple[Rule[..., Any], ...] = (*SYNTAX_RULES, *TRACE_RULES, *SCOPE_RULES, *PLAN_RULES, *CHECK_RULES)
+    rules: tuple[Rule[..., Any], ...] = (
+        *SYNTAX_RULES,
+        *TRACE_RULES,
+        *LEAF_RULES,
+        *SCOPE_RULES,
+        *PLAN_RULES,
+        *CHECK_RULES,
+    )
     found = {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}
     assert len(found) == len(rules), "two rules have one code"
     assert len({rule.name for rule in rules}) == len(rules), "two rules have one name"

@@ -13,7 +13,7 @@ import torch
 
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace import model
-from streamsched.dsl.trace.model import NONE, Op, OpKind, Trace, refs
+from streamsched.dsl.trace.model import LEAF, NONE, Op, OpKind, Trace, refs
 from streamsched.verify.orders import StreamOrder, execution
 from streamsched.verify.tasks import Task
 
@@ -31,6 +31,7 @@ class Interpreter:
         assert program.trace is not None
         self.program = program
         self.trace: Trace = program.trace
+        self._root = root
         self.fixed = _fixed(self.trace, root)
         self.buffers: Environment = {}
         self.environments: dict[int, Environment] = {}
@@ -72,26 +73,39 @@ class Interpreter:
         return found
 
     def _launch(self, op: int, call: int) -> None:
-        environment = self.environments[call]
-        result = self._call(self.trace.ops[op], call)
-        _bind(self.trace.ops[op].result, result, environment)
+        node = self.trace.ops[op]
+        if node.target == LEAF:
+            module = self.trace.calls[node.call]
+            _bind(module.result, self._leaf(module, call), self.environments[call])
+        else:
+            _bind(node.result, self._call(node, call), self.environments[call])
 
     def _call(self, op: Op, call: int) -> Any:
         args = [self._argument(argument, call) for argument in op.args]
         kwargs = {name: self._argument(argument, call) for name, argument in op.kwargs}
         return _function(op.target)(*args, **kwargs)
 
+    def _leaf(self, module: model.ModuleCall, call: int) -> Any:
+        """What the module of a leaf returns."""
+        args = [self._argument(argument, call) for argument in module.args]
+        kwargs = {name: self._argument(argument, call) for name, argument in module.kwargs}
+        return self._root.get_submodule(module.path)(*args, **kwargs)
+
     def _value(self, value: int, call: int) -> torch.Tensor:
         """What a value holds now; a view is taken of what its base holds now."""
         environment = self.environments[call]
-        producer = self.trace.values[value].producer
-        if value not in environment and producer != NONE and self.trace.ops[producer].kind is OpKind.VIEW:
-            held = any(v in environment for argument in self.trace.ops[producer].args for v in refs(argument))
-            if held:
-                self._launch(producer, call)
+        if value not in environment and self._is_held(value, environment):
+            self._launch(self.trace.values[value].producer, call)
         if value not in environment:
             environment[value] = _garbage(self.trace.values[value])
         return environment[value]
+
+    def _is_held(self, value: int, environment: Environment) -> bool:
+        """Whether a value is there, or a view of one that is."""
+        producer = self.trace.values[value].producer
+        if value in environment or producer == NONE or self.trace.ops[producer].kind is not OpKind.VIEW:
+            return value in environment
+        return any(self._is_held(v, environment) for arg in self.trace.ops[producer].args for v in refs(arg))
 
     def _argument(self, argument: model.Argument, call: int) -> Any:
         match argument:
@@ -155,6 +169,12 @@ def _bind(tree: model.Argument, result: Any, environment: Environment) -> None:
         case model.Sequence(_, items):
             for item, part in zip(items, result, strict=True):
                 _bind(item, part, environment)
+        case model.Mapping(keys, items):
+            for key, item in zip(keys, items, strict=True):
+                _bind(item, result[_literal(key)], environment)
+        case model.Instance(_, fields, items):
+            for name, item in zip(fields, items, strict=True):
+                _bind(item, getattr(result, name), environment)
         case _:
             pass
 

@@ -2,6 +2,7 @@
 
 A call is printed as a call where its kernels are one stretch of one stream that no sync cuts, and where nothing made
 inside is seen outside but its result. Any other call is unfolded by one level: its ops, and the calls in it.
+A leaf is one op, and always printed as a call.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import cached_property
 from streamsched.codegen.forward.objects import call_refs, objects, op_refs
 from streamsched.codegen.forward.trees import printable, target
 from streamsched.dsl.program.steps import Program, StepKind
-from streamsched.dsl.trace.model import NONE, ModuleCall, Trace, refs
+from streamsched.dsl.trace.model import LEAF, NONE, ModuleCall, Trace, refs
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +26,20 @@ class Folding:
 
 
 def fold(program: Program, trace: Trace) -> Folding:
-    """The outermost calls that can be printed as calls; the scope's own is what is being printed, so never."""
+    """The outermost calls that can be printed as calls, and every leaf; the scope's own is what is being printed, so
+    never."""
     judge = _Judge(program, trace)
     inside: list[list[int]] = [[] for _ in trace.calls]
     for index, call in enumerate(trace.calls):
         if call.parent != NONE:
             inside[call.parent].append(index)
+    leaves = {op.call for op in trace.ops if op.target == LEAF}
     call_of = [NONE] * len(trace.ops)
     pending = list(inside[0])
     while pending:
         index = pending.pop()
         call = trace.calls[index]
-        if judge.foldable(call):
+        if index in leaves or judge.foldable(call):
             call_of[call.begin : call.end] = [index] * (call.end - call.begin)
         else:
             pending += inside[index]

@@ -122,10 +122,11 @@ class _Setter:
             return [_Entry(self._sync(unit, waits), unit.stream, ahead=waits)]
         if not text:
             return []
-        entry = _Entry(Line(text), unit.stream, unit.origin.contexts, self._label(unit), op=True)
+        label = self._label(unit)
+        lines = [_Entry(Line(line), unit.stream, unit.origin.contexts, label, op=True) for line in text.split("\n")]
         if unit.call != NONE and self._may_differ(unit.call):
-            return [replace(entry, node=Comment(_MAY_DIFFER), op=False), entry]
-        return [entry]
+            return [replace(lines[0], node=Comment(_MAY_DIFFER), op=False), *lines]
+        return lines
 
     def _may_differ(self, call: int) -> bool:
         """Whether the user's Python under a call asks if it is being compiled."""

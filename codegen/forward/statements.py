@@ -9,7 +9,7 @@ from functools import partial
 
 from streamsched.codegen.forward.deletes import find_deletes
 from streamsched.codegen.forward.names import Names
-from streamsched.codegen.forward.trees import spell_tree, target, tree_imports
+from streamsched.codegen.forward.trees import spell_tree, target, tree_imports, unpacking
 from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.codegen.pretty.statement import WIDTH
 from streamsched.codegen.spell.spelling import imports, spell_call
@@ -23,7 +23,8 @@ _LONGEST_INLINE = 48
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The text of each unit (empty where nothing is printed), the names to delete behind it, and the imports.
+    """The text of each unit (empty where nothing is printed, of two lines for some), the names to delete behind it, and
+    the imports.
 
     `postponed` gives, for the record_streams whose op is written inside a later statement, that statement's unit.
     """
@@ -125,7 +126,9 @@ class _Writer:
         if unit.kind is UnitKind.RETURN:
             return f"return {right}"
         bound = target(unit.result, lambda value: self._wanted(unit, value))
-        assert bound is not None, "a call whose result cannot be bound is unfolded"
+        if bound is None:  # a leaf: any other call would be unfolded
+            holder, following = unpacking(unit.result, lambda value: self._wanted(unit, value))
+            return f"{holder} = {right}\n{following}"
         left, path = bound
         return f"{left} = {right}{path}" if left else right
 

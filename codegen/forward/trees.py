@@ -68,6 +68,14 @@ def target(result: Argument, wanted: Callable[[int], str | None]) -> tuple[str, 
     return paths[0] if len(paths) == 1 else None
 
 
+def unpacking(result: Argument, wanted: Callable[[int], str | None]) -> tuple[str, str]:
+    """How to bind several wanted values of a call's result where `target` cannot: the name to bind the result to, and
+    the statement that follows, in which the name gets its own value."""
+    paths = _paths(result, wanted, "")
+    holder = paths[0][0]
+    return holder, f"{', '.join(name for name, _ in paths)} = {', '.join(f'{holder}{path}' for _, path in paths)}"
+
+
 def _wanted(result: Argument, wanted: Callable[[int], str | None]) -> bool:
     match result:
         case Ref(value=value):

@@ -17,6 +17,7 @@ from streamsched.dsl.syntax.tree import (
     DeviceStatement,
     DifferenceSelector,
     EdgeStatement,
+    FakesStatement,
     GroupSelector,
     GroupStatement,
     IndexSelector,
@@ -89,8 +90,11 @@ class Builder:
                 return InputStatement(tuple(self._spec(spec) for spec in specs), span=span)
             case "inputs_from", [string]:
                 return InputsFromStatement(*self._reference(string), span=span)
-            case "leaf", [string]:
-                return LeafStatement(self._string(string), span=span)
+            case "leaf", [string, *function]:
+                shape = next(map(self._reference, _given(function)), None)
+                return LeafStatement(self._string(string), shape, span=span)
+            case "fakes", [string]:
+                return FakesStatement(self._string(string), span=span)
             case "target", [name]:
                 return TargetStatement(self._name(name), span=span)
             case "device", [name]:

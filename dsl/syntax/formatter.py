@@ -18,6 +18,7 @@ from streamsched.dsl.syntax.tree import (
     DeviceStatement,
     DifferenceSelector,
     EdgeStatement,
+    FakesStatement,
     GroupSelector,
     GroupStatement,
     IndexSelector,
@@ -85,8 +86,10 @@ def format_statement(statement: Statement) -> str:
             return f"input {', '.join(map(_spec, specs))}"
         case InputsFromStatement(file, attribute):
             return f"inputs from {_string(f'{file}:{attribute}')}"
-        case LeafStatement(glob):
-            return f"leaf {_string(glob)}"
+        case LeafStatement(glob, shape):
+            return f"leaf {_string(glob)}" + (f" from {_string(':'.join(shape))}" if shape else "")
+        case FakesStatement(file):
+            return f"fakes {_string(file)}"
         case TargetStatement(name):
             return f"target {name.text}"
         case DeviceStatement(name):

@@ -13,9 +13,9 @@ from streamsched.dsl.syntax.mends import insertion_before, lines_of, removal, re
 from streamsched.dsl.syntax.tree import (
     CostStatement,
     DeviceStatement,
+    FakesStatement,
     InputsFromStatement,
     InputStatement,
-    LeafStatement,
     LineSelector,
     MemoryStatement,
     ModelStatement,
@@ -110,6 +110,7 @@ _ONCE = {
     ModelStatement: "model",
     ScopeStatement: "scope",
     InputsFromStatement: "inputs from",
+    FakesStatement: "fakes",
     TargetStatement: "target",
     DeviceStatement: "device",
     SyncStatement: "sync",
@@ -122,8 +123,8 @@ _ONCE = {
 def repeated_statement(names: Names) -> Iterator[Diagnostic]:
     """A statement that may be given once is given again.
 
-    `schedule`, `model`, `scope`, `inputs from`, `target`, `device`, `sync`, `memory` and `world` hold for the whole
-    schedule; of two of them one would be ignored.
+    `schedule`, `model`, `fakes`, `scope`, `inputs from`, `target`, `device`, `sync`, `memory` and `world` hold for the
+    whole schedule; of two of them one would be ignored.
 
     Example:
 
@@ -317,7 +318,7 @@ def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
 def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
     """A part of the language that this version reads and cannot carry out.
 
-    `leaf`, `world`, `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
+    `world`, `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
     What they ask for is not done, and leaving it out in silence would generate other code than was asked for.
 
     Example:
@@ -341,9 +342,9 @@ def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
                     yield not_supported_yet.diagnostic(spec.span, message, help="write the size as a number")
 
 
-_NOT_YET = {LeafStatement: "leaf", WorldStatement: "world", CostStatement: "cost"}
+_NOT_YET = {FakesStatement: "fakes", WorldStatement: "world", CostStatement: "cost"}
 _INSTEAD = {
-    "leaf": "leave it out: the module is then traced op by op",
+    "fakes": "leave it out, and import the file in the model's",
     "world": "leave it out: a model without collectives needs none",
     "cost": "leave it out: it only serves predictions",
 }

@@ -34,7 +34,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _DECLARATION = re.compile(
-    r"[ \t]*(?:schedule|model|scope|inputs?|leaf|target|device|sync|memory|stream|group|world|cost)"
+    r"[ \t]*(?:schedule|model|fakes|scope|inputs?|leaf|target|device|sync|memory|stream|group|world|cost)"
     r"[ \t]+(?!(?:on|before)\b)[\w\"]"
 )
 _DECLARATION_LINE = re.compile(rf"^{_DECLARATION.pattern}", re.MULTILINE)

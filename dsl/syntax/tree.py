@@ -197,9 +197,18 @@ class InputsFromStatement:
 
 @dataclass(frozen=True, slots=True)
 class LeafStatement:
-    """`leaf "GLOB"`."""
+    """`leaf "GLOB" [from "FILE-OR-PACKAGE:FN"]`. `shape` are file and attribute of the function, if there is one."""
 
     glob: str
+    shape: tuple[str, str] | None = None
+    span: Span = field(compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FakesStatement:
+    """`fakes "FILE-OR-PACKAGE"`: what registers fake implementations of ops, imported before the model."""
+
+    file: str
     span: Span = field(compare=False, kw_only=True)
 
 
@@ -310,6 +319,7 @@ Statement: TypeAlias = (
     | InputStatement
     | InputsFromStatement
     | LeafStatement
+    | FakesStatement
     | TargetStatement
     | DeviceStatement
     | SyncStatement

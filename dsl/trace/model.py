@@ -173,6 +173,10 @@ class Value:
         assert (self.producer == NONE) == bool(self.expression), self
 
 
+LEAF = "streamsched.leaf.default"
+"""The target of the op that a call of a leaf module is. The call is `Op.call`, and nothing else is in it."""
+
+
 class OpKind(enum.Enum):
     """What an op does on the device."""
 

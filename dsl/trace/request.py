@@ -46,10 +46,14 @@ class ScopeRequest:
 
 @dataclass(frozen=True, slots=True)
 class LeafRequest:
-    """Modules to trace as one op each: `leaf "GLOB"`."""
+    """Modules to trace as one op each: `leaf "GLOB" [from "FILE-OR-PACKAGE:FN"]`.
+
+    `shape` are the file or package and the attribute of the function that returns what the modules' forward() does.
+    """
 
     glob: str
     span: Span
+    shape: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ class TraceRequest:
     package or module; `attribute` is a Module or a callable that returns one. Inputs come from `inputs` or from the
     function `inputs_from` (file or package, attribute). `determined_by` are the canonical texts of the statements
     that determine the trace, which a saved trace remembers. The spans are those of the statements. `scope` is None for
-    the whole model; `world` is the number of ranks, 0 where the schedule names none.
+    the whole model; `world` is the number of ranks, 0 where the schedule names none. `fakes` is the file or package
+    that registers fake implementations, empty where the schedule names none.
     """
 
     base: str
@@ -75,6 +80,8 @@ class TraceRequest:
     scope: ScopeRequest | None = None
     leaves: tuple[LeafRequest, ...] = ()
     world: int = 0
+    fakes: str = ""
+    fakes_span: Span | None = None
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

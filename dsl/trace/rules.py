@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
+from streamsched.dsl.diagnostic import Diagnostic, Fix, Related, Severity, Span
 from streamsched.dsl.rule import Rule, rule
 
 
@@ -132,7 +132,9 @@ def forward_raises(
 
 
 @rule("TRC107", "data-dependent", Severity.ERROR)
-def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+def data_dependent(
+    span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...], fix: Fix | None = None
+) -> Diagnostic:
     """The model's Python looks at the data of a tensor.
 
     Reports a statement whose course depends on a tensor's values: `if x.sum() > 0`, a loop over `nonzero()`,
@@ -147,6 +149,12 @@ def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes
 
     Use instead:
         x = torch.where(x.max() > 0, x / x.max(), x)
+
+    A module that cannot be written so, such as a loop over the experts that were hit, may be a leaf: one op, that is
+    printed as the call of the module. `from` names a function that says what it returns; `torch:empty_like` says that
+    it is like the first argument.
+
+        leaf "model.layers.*.mlp.experts" from "torch:empty_like"
     """
     return data_dependent.diagnostic(
         span,
@@ -154,6 +162,7 @@ def data_dependent(span: Span, message: str, related: tuple[Related, ...], notes
         related=related,
         notes=notes,
         help="compute both ways and choose with torch.where(), or move the decision out of the model",
+        fix=fix,
     )
 
 

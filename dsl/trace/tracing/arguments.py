@@ -129,6 +129,15 @@ def map_refs(argument: Argument, change: Callable[[int], Argument]) -> Argument:
     return argument
 
 
+def instances(argument: Argument) -> Iterator[Instance]:
+    """The objects in a tree that are known by their parts."""
+    if isinstance(argument, Instance):
+        yield argument
+    elif isinstance(argument, Sequence | model.Mapping):
+        for item in argument.items:
+            yield from instances(item)
+
+
 def opaque(argument: Argument) -> Iterator[str]:
     """What in a tree has no printed form."""
     if isinstance(argument, Opaque):

@@ -15,6 +15,7 @@ from torch.fx import Node
 
 from streamsched.dsl.trace import model
 from streamsched.dsl.trace.model import (
+    LEAF,
     NONE,
     Argument,
     Literal,
@@ -160,7 +161,7 @@ class _Ops:
         self.ops.append(
             Op(
                 name=node.name,
-                target=_target(node.target),
+                target=LEAF if self._recorder.leaves.of(node.target) else _target(node.target),
                 kind=effect.kind,
                 args=tuple(self._argument(arg) for arg in node.args),
                 kwargs=tuple((name, self._argument(arg)) for name, arg in node.kwargs.items()),
@@ -196,6 +197,9 @@ class _Ops:
 
     def _effect(self, node: Node, operands: list[tuple[int, Operand]], results: list[Any]) -> Effect:
         given = [operand for _, operand in operands]
+        leaf = self._recorder.leaves.of(node.target)
+        if leaf is not None:
+            return leaf.effect(given)
         if isinstance(node.target, torch._ops.OpOverload):
             values = effects.argument_values(node.target, node.args, node.kwargs)
             return effects.analyse(node.target, values, given, results)
@@ -208,12 +212,13 @@ class _Ops:
         if not isinstance(value, list | tuple):
             return [(node.name, node, value)] if _is_traced(value) else []
         elements = self.flat.elements.get(node, {})
+        is_leaf = self._recorder.leaves.of(node.target) is not None
         found: list[tuple[str, Node | None, Any]] = []
         for index, tensor in enumerate(value):
             if _is_traced(tensor):
                 first, *others = elements.get(index, [None])
                 self.flat.same.update((other, first) for other in others if other is not None)
-                name = first.name if first is not None else f"{node.name}_result_{index}"
+                name = first.name if first is not None and not is_leaf else f"{node.name}_result_{index}"
                 found.append((name, first, tensor))
         return found
 

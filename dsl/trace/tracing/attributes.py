@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,11 @@ class PlainAttributes:
         }
         self._names = {path: frozenset(vars(module)) for path, module in self._modules.items()}
 
-    def changed(self) -> tuple[str, ...]:
-        """The attributes that hold something else now, as forward() writes them: `self.layer.count`."""
-        return tuple(dict.fromkeys(name for path in self._modules for name in self._changed_of(path)))
+    def changed(self, but: Callable[[torch.nn.Module], bool]) -> tuple[str, ...]:
+        """The attributes that hold something else now, as forward() writes them: `self.layer.count`; those of modules
+        for which `but` holds left out."""
+        watched = [path for path, module in self._modules.items() if not but(module)]
+        return tuple(dict.fromkeys(name for path in watched for name in self._changed_of(path)))
 
     def _changed_of(self, path: str) -> Iterator[str]:
         before = self._before[path]

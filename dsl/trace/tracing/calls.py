@@ -18,6 +18,7 @@ from streamsched.dsl.trace.tracing.arguments import replaced
 from streamsched.dsl.trace.tracing.attributes import PlainAttributes
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.inputs import InputObjects
+from streamsched.dsl.trace.tracing.leaves import Leaves
 
 NOTHING = Literal("None")
 
@@ -72,6 +73,7 @@ class Calls:
         describe: Callable[[Any], Argument],
         observe: Callable[[CallRecord, int], None],
         objects: InputObjects,
+        leaves: Leaves,
     ) -> None:
         self._root = _key(root)
         self._modules = {_key(module): (path, module) for path, module in root.named_modules()}
@@ -79,6 +81,7 @@ class Calls:
         self._describe = describe
         self._observe = observe
         self._objects = objects
+        self._leaves = leaves
         self.attributes = PlainAttributes(root)
         self.changed: tuple[str, ...] = ()
         self.rebound: tuple[str, ...] = ()
@@ -113,7 +116,9 @@ class Calls:
             module_state._global_forward_hooks_with_kwargs.pop(handles[1].id, None)
 
     def _enter(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
-        if _key(module) not in self._modules or not (self._stack or _key(module) == self._root):
+        if self._leaves.inside or _key(module) not in self._modules:
+            return
+        if not self._stack and _key(module) != self._root:
             return
         path, original = self._modules[_key(module)]
         if self._stack:
@@ -129,7 +134,7 @@ class Calls:
         self.records.append(record)
 
     def _leave(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if not any(_key(self.records[index].module) == _key(module) for index in self._stack):
+        if self._leaves.inside or not any(_key(self.records[index].module) == _key(module) for index in self._stack):
             return
         while True:
             record = self.records[self._stack[-1]]
@@ -145,7 +150,7 @@ class Calls:
         record.result = self._describe(result)
         if not self._stack:
             self.rebound = self._objects.rebound()
-            self.changed = self.attributes.changed()
+            self.changed = self.attributes.changed(self._leaves.holds)
             self.returned = Returned(
                 Place(frame.f_code, frame.f_lasti) if frame is not None else None, tuple(replaced(result))
             )

@@ -153,6 +153,12 @@ def may_alias_or_copy(target: Any, values: dict[str, Any], before: torch.Tensor 
     return before.dtype == after.dtype and before.device == after.device
 
 
+def depends_on_data(target: Any) -> bool:
+    """Whether an operator gives the host what only the data tells: a number, or a size."""
+    tags = (torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape)
+    return base_name(target) in _HOST_READS or any(tag in target.tags for tag in tags)
+
+
 def makes_host_wait(target: Any, values: dict[str, Any], given: list[Operand], results: list[Any]) -> bool:
     """Whether the host waits for the result: to read it, or to know how large it is."""
     if base_name(target) in _HOST_READS or torch.Tag.data_dependent_output in target.tags:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
-from types import CodeType, TracebackType
+from types import CodeType, FrameType, TracebackType
 
 from streamsched.dsl.diagnostic import Related, Span
 from streamsched.dsl.trace.sources import Sources
@@ -20,14 +21,21 @@ class Place:
     lasti: int
 
 
-def places(error: BaseException) -> list[Place]:
+def frames(error: BaseException) -> list[FrameType]:
     """The frames that an exception passed through, outermost first."""
-    found: list[Place] = []
+    return [entry.tb_frame for entry in _entries(error)]
+
+
+def places(error: BaseException) -> list[Place]:
+    """Where these frames stood."""
+    return [Place(entry.tb_frame.f_code, entry.tb_lasti) for entry in _entries(error)]
+
+
+def _entries(error: BaseException) -> Iterator[TracebackType]:
     entry: TracebackType | None = error.__traceback__
     while entry is not None:
-        found.append(Place(entry.tb_frame.f_code, entry.tb_lasti))
+        yield entry
         entry = entry.tb_next
-    return found
 
 
 def user_places(error: BaseException, internals: Internals) -> list[Place]:

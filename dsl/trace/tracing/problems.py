@@ -11,15 +11,15 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import leaf_rules, rules
 from streamsched.dsl.trace.model import NONE
 from streamsched.dsl.trace.tracing import failures
-from streamsched.dsl.trace.tracing.arguments import opaque
+from streamsched.dsl.trace.tracing.arguments import instances, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.provenance import Issue, Recorder
 from streamsched.dsl.trace.tracing.values import issue_of
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
@@ -64,9 +64,24 @@ def problems(
         message = f"forward() puts another tensor into {recorder.calls.rebound[0]}, which generated code cannot do"
         advice = "copy into the tensor that is there: `copy_()`"
         found.append(rules.unsupported_construct(span, message, (), (), advice))
+    found += _unprintable_leaves(session, parts, recorder)
     for unknown in dict.fromkeys(opaque(parts.result)):
         found.append(_unknown_result(session, program, recorder, unknown))
     return tuple(found)
+
+
+def _unprintable_leaves(session: Session, parts: Assembled, recorder: Recorder) -> Iterator[Diagnostic]:
+    """The leaves whose call cannot be written out."""
+    for call, record in zip(parts.calls, recorder.calls.records, strict=True):
+        leaf = recorder.leaves.leaf(record.module)
+        for argument in (*call.args, *(argument for _, argument in call.kwargs)) if leaf is not None else ():
+            unknown = next(iter((*opaque(argument), *(f"a {item.type}" for item in instances(argument)))), None)
+            if leaf is not None and unknown is not None:
+                issues = [issue for issue in recorder.issues.values() if recorder.calls.records[issue.call] is record]
+                related = _at_issue(session, recorder, issues[-1], "called here") if issues else ()
+                message = f"the call of the leaf `{leaf.path}` cannot be written: it is given {unknown}"
+                advice = "give it tensors, constants, and tuples, lists and dicts of these"
+                yield leaf_rules.unsuitable_leaf(leaf.request.span, message, related, advice)
 
 
 def _unknown_result(session: Session, program: ExportedProgram, recorder: Recorder, unknown: str) -> Diagnostic:
@@ -99,7 +114,11 @@ def _at(session: Session, place: Place, message: str) -> tuple[Related, ...]:
 def _related(session: Session, recorder: Recorder, node: Node, message: str) -> tuple[Related, ...]:
     """The user's own innermost place that issued a node."""
     issue = recorder.issues.get(issue_of(node) or 0)
-    if issue is None or issue.stack == NONE:
+    return () if issue is None else _at_issue(session, recorder, issue, message)
+
+
+def _at_issue(session: Session, recorder: Recorder, issue: Issue, message: str) -> tuple[Related, ...]:
+    if issue.stack == NONE:
         return ()
     positions = recorder.positions.all_positions()
     stack = [positions[index] for index in recorder.positions.all_stacks()[issue.stack]]

@@ -24,6 +24,7 @@ from streamsched.dsl.trace.tracing.arguments import describe
 from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
 from streamsched.dsl.trace.tracing.frames import Internals, Positions, raw_position
 from streamsched.dsl.trace.tracing.inputs import InputObjects
+from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.visits import Visits
 
 ISSUE = "streamsched_issue"
@@ -54,10 +55,13 @@ NOWHERE = Issue(0, NONE, NONE, 0)
 class Recorder:
     """Everything noted during one trace. The clock ticks with each issue and each begin and end of a call."""
 
-    def __init__(self, root: torch.nn.Module, sources: Sources, internals: Internals) -> None:
+    def __init__(
+        self, root: torch.nn.Module, sources: Sources, internals: Internals, leaves: Leaves | None = None
+    ) -> None:
+        self.leaves = leaves or Leaves(root, ())
         self.positions = Positions(sources)
         self._objects = InputObjects()
-        self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects)
+        self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects, self.leaves)
         self.issues: dict[int, Issue] = {}
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call

@@ -7,7 +7,8 @@ from types import CodeType
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing import failures, remedies
+from streamsched.dsl.trace.tracing.leaves import UnsuitableLeafError
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import Recorder
 
@@ -41,8 +42,20 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
         return rules.model_exits(span, f"forward() exits (code {error.code}){at}", related, notes)
     chain = _chain(error)
     text = " ".join(str(e) for e in chain)
+    leaf = next((e for e in chain if isinstance(e, UnsuitableLeafError)), None)
+    if leaf is not None:
+        return remedies.unsuitable(leaf, related)
+    lacking = remedies.missing_fake(session, recorder, chain, related, notes)
+    if lacking is not None:
+        return lacking
     if any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS):
-        return rules.data_dependent(span, f"what forward() does{at} depends on the data of a tensor", related, notes)
+        return remedies.blind_leaf(recorder, chain, related, notes) or rules.data_dependent(
+            span,
+            f"what forward() does{at} depends on the data of a tensor",
+            related,
+            notes,
+            remedies.leaf_instead(session, recorder, chain),
+        )
     unknown = _UNKNOWN_RESULT.search(text)
     if unknown is not None:
         return _unknown_result(session, recorder, unknown[1], notes)

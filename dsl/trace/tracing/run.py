@@ -28,6 +28,8 @@ from streamsched.dsl.trace.tracing.autocast import Regions
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user_code
+from streamsched.dsl.trace.tracing.leaf_modules import load_leaves
+from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
@@ -45,23 +47,26 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
         if isinstance(model, Diagnostic):
             return Traced(None, (model,))
         _register_caches(model)
+        leaves = load_leaves(session, model)
+        if isinstance(leaves, Diagnostic):
+            return Traced(None, (leaves,))
         inputs = load_inputs(session, model)
         if isinstance(inputs, Diagnostic):
             return Traced(None, (inputs,))
         if request.scope is None:
             report("tracing the model")
-            return _trace_root(session, regions, model, inputs)
-        trace_root = functools.partial(_trace_root, session, regions)
-        return trace_scope(session, request.scope, model, inputs, trace_root, report)
+            return _trace_root(session, regions, leaves, model, inputs)
+        trace_root = functools.partial(_trace_root, session, regions, leaves)
+        return trace_scope(session, request.scope, model, leaves, inputs, trace_root, report)
 
 
-def _trace_root(session: Session, regions: Regions, model: torch.nn.Module, inputs: Inputs) -> Traced:
+def _trace_root(session: Session, regions: Regions, leaves: Leaves, model: torch.nn.Module, inputs: Inputs) -> Traced:
     """The trace of one module, by itself."""
     hooked = problems.root_hooks(session, model)
     if hooked is not None:
         return Traced(None, (hooked,))
     inputs = by_position(model, inputs)
-    recorder = Recorder(model, session.sources, session.internals)
+    recorder = Recorder(model, session.sources, session.internals, leaves)
     exported = _export(session, model, inputs, recorder)
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
@@ -91,7 +96,7 @@ class _Exported:
 
 def _export(session: Session, model: torch.nn.Module, inputs: Inputs, recorder: Recorder) -> _Exported | Diagnostic:
     try:
-        with torch.no_grad(), _quiet() as warned, _lenient(), recorder.recording():
+        with torch.no_grad(), _quiet() as warned, _lenient(), recorder.leaves.replaced(model), recorder.recording():
             program = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
     except (Exception, SystemExit) as error:
         return refusal(session, recorder, error)

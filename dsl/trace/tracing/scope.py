@@ -15,6 +15,7 @@ from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.scope_capture import Call, capture
 from streamsched.dsl.trace.tracing.scope_constants import Unheld, unified
@@ -40,6 +41,7 @@ def trace_scope(
     session: Session,
     scope: ScopeRequest,
     model: torch.nn.Module,
+    leaves: Leaves,
     inputs: Inputs,
     trace_root: TraceRoot,
     report: Callable[[str], None],
@@ -49,7 +51,7 @@ def trace_scope(
     if isinstance(modules, Diagnostic):
         return Traced(None, (modules,))
     report("running the model for the inputs of its modules")
-    calls = capture(session, model, inputs, modules)
+    calls = capture(session, model, leaves, inputs, modules)
     if isinstance(calls, Diagnostic):
         return Traced(None, (calls,))
     found = _once_each(scope, modules, calls)

@@ -18,6 +18,7 @@ from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.tracing.attributes import PlainAttributes
 from streamsched.dsl.trace.tracing.calls import forward_code
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
@@ -43,18 +44,18 @@ class _CopyError(Exception):
 
 
 def capture(
-    session: Session, model: torch.nn.Module, inputs: Inputs, modules: dict[str, torch.nn.Module]
+    session: Session, model: torch.nn.Module, leaves: Leaves, inputs: Inputs, modules: dict[str, torch.nn.Module]
 ) -> list[Call] | Diagnostic:
     """Every call of `modules` in one forward() of the model, which then is as it was."""
     calls: list[Call] = []
     try:
-        with _unchanged(model), _noting(model, modules, calls), _running(session):
+        with leaves.replaced(model), _unchanged(model), _noting(model, modules, calls), _running(session):
             model(*inputs.args, **inputs.kwargs)
     except _CopyError as error:
         message = f"`{error.path}` is called with an object that cannot be copied: {error.cause}"
         return rules.unsupported_construct(session.request.model_span, message, (), ())
     except (Exception, SystemExit) as error:
-        return refusal(session, Recorder(model, session.sources, session.internals), error)
+        return refusal(session, Recorder(model, session.sources, session.internals, leaves), error)
     return calls
 
 

@@ -22,11 +22,11 @@ class Memory:
 
     def known(self, tensor: torch.Tensor) -> tuple[int, ...]:
         """The storages that a tensor lies in, as far as met before; else empty."""
-        return self._of_memory.get(_key(tensor), ())
+        return self._of_memory.get(memory_of(tensor), ())
 
     def place(self, tensor: torch.Tensor, storages: tuple[int, ...]) -> None:
         """Note that a tensor's memory is `storages`, unless it is known to be something."""
-        self._of_memory.setdefault(_key(tensor), storages)
+        self._of_memory.setdefault(memory_of(tensor), storages)
 
     def fresh(self, name: str, kind: StorageKind, tensor: torch.Tensor) -> int:
         """A new storage for a tensor."""
@@ -44,10 +44,11 @@ class Memory:
 
 def same_memory(a: object, b: object) -> bool:
     """Whether two traced tensors lie in one storage; numbers lie in none."""
-    return isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and _key(a) == _key(b)
+    return isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and memory_of(a) == memory_of(b)
 
 
-def _key(tensor: torch.Tensor) -> StorageWeakRef:
+def memory_of(tensor: torch.Tensor) -> StorageWeakRef:
+    """What identifies the memory under a traced tensor."""
     return StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
 
 

@@ -1,0 +1,89 @@
+"""What mends a model that cannot be traced: a leaf in place of the module that is in the way."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related
+from streamsched.dsl.trace import leaf_rules
+from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing.leaf_modules import glob_for
+from streamsched.dsl.trace.tracing.leaves import UnsuitableLeafError
+from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.provenance import Recorder
+
+_LIKE_FIRST = "torch:empty_like"
+_FUNCTION_WORDS = (
+    "`torch:empty_like` says that it returns a tensor like its first argument; for other results name a function "
+    "that takes what its forward() takes, and returns what that would, without values"
+)
+_NO_FAKE = re.compile(
+    r"(?:no fake impl registered for <CustomOpDef\(|operator |^|\s)(\w+::\w+)[^\n]*?(?:fake impl|Meta kernel|\)>)"
+)
+
+
+def leaf_instead(session: Session, recorder: Recorder, chain: list[BaseException]) -> Fix | None:
+    """The fix that makes a leaf of the innermost module that an exception left; None for the model itself.
+
+    `chain` is the exception with those that caused it. What the module returns is taken to be like its first argument.
+    """
+    path = _failed(recorder, chain)
+    if path is None:
+        return None
+    statement = f'leaf "{glob_for(recorder.leaves.root, path)}" from "{_LIKE_FIRST}"'
+    message = f"trace `{path}` as one op: `{statement}`"
+    return Fix(message, (Edit(session.request.model_span.end, f"\n{statement}"),))
+
+
+def _failed(recorder: Recorder, chain: list[BaseException]) -> str | None:
+    """The path from the root of the innermost running module that an exception left."""
+    paths = {id(vars(module)): path for path, module in recorder.leaves.root.named_modules()}
+    frames = [frame for error in reversed(chain) for frame in reversed(failures.frames(error))]
+    for module in (frame.f_locals.get("self") for frame in frames):
+        if isinstance(module, torch.nn.Module) and id(vars(module)) in paths:
+            return paths[id(vars(module))] or None
+    return None
+
+
+def blind_leaf(
+    recorder: Recorder,
+    chain: list[BaseException],
+    related: tuple[Related, ...],
+    notes: tuple[str, ...],
+) -> Diagnostic | None:
+    """The finding that a leaf looks at data, and that nothing says what it returns; None if none of them failed."""
+    path = _failed(recorder, chain)
+    leaf = next((leaf for leaf in recorder.leaves.leaves if leaf.path == path and leaf.shape is None), None)
+    if leaf is None:
+        return None
+    statement = f'leaf "{leaf.request.glob}" from "{_LIKE_FIRST}"'
+    fix = Fix(f"write `{statement}`", (Edit(leaf.request.span, statement),))
+    message = f"the leaf `{path}` looks at the data of a tensor, so that what it returns must be told"
+    return leaf_rules.missing_fake(leaf.request.span, message, related, notes, _FUNCTION_WORDS, fix)
+
+
+def missing_fake(
+    session: Session,
+    recorder: Recorder,
+    chain: list[BaseException],
+    related: tuple[Related, ...],
+    notes: tuple[str, ...],
+) -> Diagnostic | None:
+    """The finding that a custom op has no fake implementation; None if that is not what is wrong."""
+    found = next((match for error in chain if (match := _NO_FAKE.search(str(error))) is not None), None)
+    if found is None:
+        return None
+    name = found[1]
+    fix = leaf_instead(session, recorder, chain)
+    leaf = f"; or {fix.message}" if fix is not None else ""
+    advice = f'register one with `@torch.library.register_fake("{name}")`{leaf}'
+    message = f"the op `{name}` has no fake implementation, which says what it returns for tensors without data"
+    return leaf_rules.missing_fake(session.request.model_span, message, related, notes, advice, fix)
+
+
+def unsuitable(error: UnsuitableLeafError, related: tuple[Related, ...]) -> Diagnostic:
+    """The finding that a module cannot be a leaf."""
+    message = f"the leaf `{error.leaf.path}` cannot be traced: {error}".splitlines()[0]
+    return leaf_rules.unsuitable_leaf(error.leaf.request.span, message, related, error.advice)
