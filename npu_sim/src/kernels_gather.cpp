@@ -90,6 +90,52 @@ void embedding(const Call& call) {
     store(call.output(), out);
 }
 
+// Stores `values` where the caller's tensor has room for exactly them: of the by-products, which ones it wants depends
+// on the mode.
+void store_by_product(const Call& call, const std::string& name, const std::vector<int64_t>& values) {
+    const Tensor& out = call.tensor(name);
+    std::vector<int64_t> stored = values;
+    stored.resize(out.numel(), 0);
+    store(out, stored);
+}
+
+// mode: 0 sums a bag's rows, 1 takes their mean, 2 the largest of each column.
+void embedding_bag(const Call& call) {
+    const Tensor& weight = call.tensor("weight");
+    const auto rows = load<int64_t>(call.tensor("indices"));
+    const auto offsets = load<int64_t>(call.tensor("offsets"));
+    const auto x = load<double>(weight);
+    const int64_t width = weight.shape[1], mode = call.integer("mode"), padding = call.integer("padding_idx");
+    const int64_t bags = offsets.size() - (call.integer("include_last_offset") != 0 ? 1 : 0);
+    const Tensor* weights = call.optional_tensor("per_sample_weights");
+    const auto scales = weights == nullptr ? Array<double>(Shape{rows.size()}, 1.0) : load<double>(*weights);
+    std::vector<double> out(bags * width, 0.0);
+    std::vector<int64_t> bag_of(rows.size(), 0), sizes(bags, 0), largest(bags * width, 0);
+    for (int64_t bag = 0; bag < bags; ++bag) {
+        const int64_t end = bag + 1 < offsets.size() ? offsets[bag + 1] : rows.size();
+        for (int64_t i = offsets[bag]; i < end; ++i) {
+            const int64_t row = checked(rows[i], weight.shape[0], call);
+            bag_of[i] = bag;
+            if (row == padding) continue;
+            const bool first = sizes[bag]++ == 0;
+            for (int64_t column = 0; column < width; ++column) {
+                double& sum = out[bag * width + column];
+                const double value = x[row * width + column] * scales[i];
+                const bool larger = mode == 2 && (first || value > sum);
+                if (larger) largest[bag * width + column] = row;
+                if (mode != 2 || larger) sum = mode == 2 ? value : sum + value;
+            }
+        }
+        for (int64_t column = 0; column < width && mode == 1 && sizes[bag] > 0; ++column) {
+            out[bag * width + column] /= static_cast<double>(sizes[bag]);
+        }
+    }
+    store(call.output(), out);
+    store_by_product(call, "offset2bag", bag_of);
+    store_by_product(call, "bag_size", sizes);
+    store_by_product(call, "max_indices", largest);
+}
+
 // Writes whole slices at positions along a dimension: combine(old value, new value).
 template <typename Combine>
 void write_slices(const Call& call, Combine combine) {
@@ -237,6 +283,7 @@ void register_gather(Registry& registry) {
     registry.add("IndexAddV2", index_add);
     registry.add("IndexSelect", index_select);
     registry.add("Embedding", embedding);
+    registry.add("EmbeddingBag", embedding_bag);
     registry.add("Take", take);
     registry.add("Nonzero", nonzero);
     registry.add("NonzeroV2", nonzero);

@@ -23,6 +23,7 @@ NAMES = sorted(path.name for path in EXAMPLES.iterdir() if (path / f"{path.name}
 ON_NPU_ONLY = {"w8a8_shared_expert"}
 TINY = {
     "deepseek_moe": (("model.py:build", "model.py:tiny"), ("7168", "64")),
+    "dlrm": (("model.py:build", "model.py:tiny"), ("i64[8,", "i64[3,")),
     "two_tower": (("model.py:build", "model.py:tiny"),),
 }
 

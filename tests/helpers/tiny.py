@@ -11,6 +11,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 TINY = {
     "deepseek_moe": ('model "model.py:tiny"', "input hidden_states: bf16[1, 16, 64]"),
+    "dlrm": ('model "model.py:tiny"', "input dense: f32[4, 13], indices: i64[3, 4, 5]"),
     "two_tower": ('model "model.py:tiny"',),
     "multi_stream": ("input in1, in2, in3, in4: f16[8, 8]",),
     "limit_cores": ("input in1, in2, in3, in4: f16[8, 8]",),

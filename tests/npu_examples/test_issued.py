@@ -75,6 +75,7 @@ def test_no_sync_but_the_plan_s_and_the_inserted(issued: dict[tuple[str, str], d
 def test_how_many_syncs_double_each_other(issued: dict[tuple[str, str], dict[str, Any]]) -> None:
     assert {name: len(found["doubled"]) for (name, engine), found in issued.items() if engine == "npugraph_ex"} == {
         "deepseek_moe": 1,
+        "dlrm": 1,
         "inception": 3,
         "limit_cores": 2,
         "multi_stream": 1,

@@ -64,6 +64,7 @@ class Recorder:
         self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects, self.leaves)
         self.issues: dict[int, Issue] = {}
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
+        self.items: dict[int, str] = {}  # by tag: the list that holds it, with its index
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
         self.assignments: dict[str, int] = {}  # buffer's path to tag: `self.buffer = tensor`
         self.outside = False  # whether a hook of the root issued something before its forward()
@@ -173,10 +174,13 @@ class Recorder:
     # Locals
 
     def local_name(self, tag: int, statement: int) -> str:
-        """The local of the scope's forward() that holds a tensor; of several, one that the op's statement binds."""
-        names = self.locals.get(tag, [])
+        """The local of the scope's forward() that holds a tensor; of several, one that the op's statement binds.
+
+        What only a list holds is called after the list: `parts_0`.
+        """
+        names = self.locals.get(tag) or [self.items.get(tag, "")]
         bound = self.function.statements[statement].binds if statement != NONE else ()
-        return next((name for name in names if name in bound), names[0] if names else "")
+        return next((name for name in names if name in bound), names[0])
 
     def inner_name(self, tag: int, call: int) -> str:
         """The local that holds a tensor in the forward() of `call`, or else of the nearest call around it; the
@@ -195,17 +199,27 @@ class Recorder:
         before = record.locals
         now = dict(record.frame.f_locals)
         new: dict[int, list[str]] = {}
-        for name, value in now.items():
-            if isinstance(value, torch.Tensor) and before.get(name) is not value:
-                tag = self.tag(value)
-                if tag is not None:
-                    new.setdefault(tag, []).append(name)
+        changed = {name: value for name, value in now.items() if before.get(name) is not value}
+        for name, value in changed.items():
+            tag = self.tag(value) if isinstance(value, torch.Tensor) else None
+            if tag is not None:
+                new.setdefault(tag, []).append(name)
+        if index == 0:
+            self._observe_items(changed)
         for tag, names in new.items():
             if index == 0:
                 self.locals.setdefault(tag, names)
             else:
                 self.inner.setdefault(tag, {}).setdefault(index, names[0])
         record.locals = now
+
+    def _observe_items(self, changed: dict[str, Any]) -> None:
+        """Note the tensors in the lists and tuples among the scope's locals."""
+        for name, value in changed.items():
+            for index, item in enumerate(value if type(value) in (list, tuple) else ()):
+                tag = self.tag(item) if isinstance(item, torch.Tensor) else None
+                if tag is not None:
+                    self.items.setdefault(tag, f"{name}_{index}")
 
     # Hooks
 

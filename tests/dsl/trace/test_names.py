@@ -19,7 +19,7 @@ def test_assignment_unpacking_and_walrus(forward: Callable[..., Trace]) -> None:
             e = f = d.exp()
         return (x / 2).abs(), e
         """)
-    assert names(trace) == ["a", "b", "", "d", "e", "", ""]
+    assert names(trace) == ["a", "b", "c_0", "d", "e", "", ""]
 
 
 def test_helper_returns_and_intermediate_values(traced: Callable[..., Trace]) -> None:
@@ -43,6 +43,11 @@ def test_helper_returns_and_intermediate_values(traced: Callable[..., Trace]) ->
 def test_rebinding_in_a_loop(forward: Callable[..., Trace]) -> None:
     trace = forward("for i in range(2):\n    y = x + 1\n    x = y * 2\nreturn x")
     assert names(trace) == ["y", "x", "y", "x"]
+
+
+def test_items_of_a_list_are_called_after_it_unless_they_get_a_name(forward: Callable[..., Trace]) -> None:
+    trace = forward("parts = [x + 1, x + 2]\nfor part in parts[:1]:\n    part.exp()\nreturn torch.stack(parts)")
+    assert names(trace) == ["part", "parts_1", "", ""]
 
 
 def test_in_place_results_keep_the_objects_name(forward: Callable[..., Trace]) -> None:
