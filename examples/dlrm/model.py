@@ -1,12 +1,14 @@
 """DLRM, a recommender: bags of sparse features beside an MLP over the dense ones, then their pairwise products."""
 
+from itertools import pairwise
+
 import torch
 from torch import nn
 
 
 def mlp(*widths: int) -> nn.Sequential:
-    pairs = zip(widths, widths[1:], strict=False)
-    return nn.Sequential(*(layer for wide, narrow in pairs for layer in (nn.Linear(wide, narrow), nn.ReLU())))
+    layers = ((nn.Linear(wide, narrow), nn.ReLU()) for wide, narrow in pairwise(widths))
+    return nn.Sequential(*(layer for pair in layers for layer in pair))
 
 
 class SparseFeatures(nn.Module):
