@@ -5,19 +5,30 @@
 """The scheduled forward() of model.DLRM.
 
 It is for inference, and for calls like the one that was traced:
+- self.training = False
 - dense: float32[2048, 13]
 - indices: int64[8, 2048, 4]
+- self.bottom[0].bias: float32
+
+Any other call runs the forward() that was there before; with `apply(model, strict=True)` it raises.
 """
 
+import functools
+import logging
 import types
 
 import torch
 import torch_npu  # noqa: F401  (it adds torch.npu)
 
+SCHEDULE = "dlrm"
+CLASS = "DLRM"
+
 
 def forward(self, dense, indices):
+    if _mismatch(self, dense, indices):
+        return self.scheduled_before["dlrm"](dense, indices)
     sparse = self.scheduled_streams["sparse"]
-    inputs_ready, bags_done = self.scheduled_events
+    inputs_ready, bags_done = self.scheduled_events["dlrm"]
     inputs_ready.record()
     with torch.npu.stream(sparse):
         # bags: bags = self.sparse(indices)
@@ -44,22 +55,106 @@ def forward(self, dense, indices):
     return sigmoid
 
 
-def apply(model):
-    """Give `model` the scheduled forward, its streams and its events; return `model`."""
-    streams = model.__dict__.setdefault("scheduled_streams", {})
+def apply(model, strict=False):
+    """Bind the scheduled forward to its module in `model`; return `model`.
+
+    A call unlike the traced one runs the forward that was bound before. With `strict`
+    it raises ValueError, which names what differs.
+    """
+    found = _in_scope(model)
+    having = (vars(module).get("scheduled_streams") for module in model.modules())
+    streams = next(filter(None, having), {})
     if "sparse" not in streams:
         streams["sparse"] = torch.npu.Stream()
-    model.scheduled_events = tuple(torch.npu.Event() for _ in range(2))
-    model.forward = types.MethodType(forward, model)
+    unapply(model)
+    for module in found.values():
+        module.scheduled_streams = streams
+        events = vars(module).setdefault("scheduled_events", {})
+        events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(2))
+        before = vars(module).setdefault("scheduled_before", {})
+        before[SCHEDULE] = module.forward
+        bound = _strict_forward if strict else forward
+        module.forward = types.MethodType(bound, module)
+    names = [path or CLASS for path in found]
+    logger = logging.getLogger("streamsched")
+    message = "%s: bound to %d of class %s, from %s to %s"
+    logger.info(message, SCHEDULE, len(found), CLASS, names[0], names[-1])
     return model
 
 
-def compile(model, **options):
+def unapply(model):
+    """Give the modules in `model` back what they had before `apply`; return `model`."""
+    for module in model.modules():
+        before = vars(module).get("scheduled_before", {})
+        if SCHEDULE not in before:
+            continue
+        later = [*before][[*before].index(SCHEDULE) + 1 :]
+        restored = before.pop(SCHEDULE)
+        if later:
+            before[later[0]] = restored
+        elif restored == types.MethodType(type(module).forward, module):
+            del module.forward
+        else:
+            module.forward = restored
+        vars(module).get("scheduled_events", {}).pop(SCHEDULE, None)
+        for name in () if before else ("streams", "events", "before"):
+            vars(module).pop(f"scheduled_{name}", None)
+    return model
+
+
+def compile(model, strict=False, **options):
     """Apply the schedule, then compile `model` as one npugraph_ex graph."""
     return torch.compile(
-        apply(model),
+        apply(model, strict),
         backend="npugraph_ex",
         fullgraph=True,
         dynamic=False,
         options=options or None,
     )
+
+
+def _mismatch(self, dense, indices):
+    """In words, the first difference of a call from the traced one; "" if none."""
+    return (
+        _differs("self.training", self.training, False)
+        or _differs("dense", dense, (torch.float32, 2048, 13))
+        or _differs("indices", indices, (torch.int64, 8, 2048, 4))
+        or _differs(
+            "self.bottom[0].bias.dtype", self.bottom[0].bias.dtype, torch.float32
+        )
+    )
+
+
+def _differs(what, found, traced):
+    """In words, how what a call holds differs from what was traced; "" if it does not."""
+    found = _layout(found)
+    same = type(found) is type(traced) and found == traced
+    return "" if same else f"{what} is {found!r}, traced with {traced!r}"
+
+
+def _layout(value):
+    """A tensor's dtype and sizes, also in a list; anything else is itself."""
+    if isinstance(value, torch.Tensor):
+        return (value.dtype, *value.shape)
+    return [*map(_layout, value)] if isinstance(value, list) else value
+
+
+@functools.wraps(forward)
+def _strict_forward(self, *args, **kwargs):
+    found = _mismatch(self, *args, **kwargs)
+    if found:
+        raise ValueError(f"{SCHEDULE}: {found}")
+    return forward(self, *args, **kwargs)
+
+
+def _in_scope(model):
+    """The module that the forward is for, by path: `model`, or the one inside it."""
+    if type(model).__name__ == CLASS:
+        return {"": model}
+    modules = model.named_modules()
+    found = {path: module for path, module in modules if type(module).__name__ == CLASS}
+    if len(found) != 1:
+        wanted = f"{SCHEDULE} is for one module of class {CLASS}"
+        there = ", ".join(found) or "none"
+        raise ValueError(f"{wanted}; {type(model).__name__} has of that class: {there}")
+    return found
