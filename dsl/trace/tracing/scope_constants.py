@@ -33,8 +33,6 @@ def unified(base: Trace, modules: list[torch.nn.Module], matches: list[Match]) -
     for number, found in enumerate(matches):
         for place, (mine, its) in found.constants.items():
             texts.setdefault(place, [mine] * len(modules))[number + 1] = its
-    if not texts:
-        return _without_idle_inputs(base) if matches else base
     held = [dict(_constants(module)) for module in modules]
     spelled: dict[Place, str] = {}
     for place, column in texts.items():
@@ -42,8 +40,17 @@ def unified(base: Trace, modules: list[torch.nn.Module], matches: list[Match]) -
         if name is None:
             return Unheld(place, tuple(column))
         spelled[place] = f"self{name}"
-    changed: Trace = _spell(base, spelled)
-    return _without_idle_inputs(changed)
+    made: Trace = _spell(base, spelled)
+    return dataclasses.replace(made, inputs=tuple(_own_inputs(base, spelled)))
+
+
+def _own_inputs(base: Trace, spelled: Mapping[Place, str]) -> Iterator[int]:
+    """The inputs without the layers of a cache that belong to other modules: nothing here uses them."""
+    layers = {_skeleton(base.values[int(place[1])].expression) for place in spelled if place[0] == "values"}
+    used = {value for op in base.ops for tree in (*op.args, *(tree for _, tree in op.kwargs)) for value in refs(tree)}
+    for value in base.inputs:
+        if value in used or _skeleton(base.values[value].expression) not in layers:
+            yield value
 
 
 def _constants(module: torch.nn.Module) -> Iterator[tuple[str, str]]:
@@ -91,13 +98,6 @@ def _with_indices(expression: str, texts: Mapping[int, str]) -> str:
     return "".join(parts)
 
 
-def _without_idle_inputs(trace: Trace) -> Trace:
-    """The trace without the nested inputs that nothing uses: other layers of a cache, say, which differ from module to
-    module."""
-    used = set(trace.outputs())
-    given = [*((op.args, op.kwargs) for op in trace.ops), *((call.args, call.kwargs) for call in trace.calls)]
-    for args, kwargs in given:
-        for tree in (*args, *(argument for _, argument in kwargs)):
-            used.update(refs(tree))
-    kept = tuple(v for v in trace.inputs if v in used or trace.values[v].expression.isidentifier())
-    return dataclasses.replace(trace, inputs=kept)
+def _skeleton(expression: str) -> tuple[str, ...]:
+    """An expression without its indices: what the layers of one cache have in common."""
+    return tuple(INDEX.split(expression)[::2])

@@ -105,6 +105,8 @@ class _Pairing:
                 self.constants[place] = (mine.text, its.text)
         elif type(mine) is not type(its):
             raise _DifferenceError(f"{what}: {_spelled(mine)} and {_spelled(its)}")
+        elif isinstance(mine, Ref) and _is_in_input(place):
+            pass  # compared where something uses it: each module uses another layer of one cache
         elif isinstance(mine, Ref):
             self._value(mine.value, its.value, what)
         elif dataclasses.is_dataclass(mine):
@@ -141,8 +143,13 @@ class _Pairing:
         known = mine in self.values
         if self.values.setdefault(mine, its) != its or self._values_back.setdefault(its, mine) != mine:
             raise _DifferenceError(f"{what}: `{self._base.values[mine].name}` is another tensor")
-        if not known:
-            self._dataclass(self._base.values[mine], self._other.values[its], ("values", mine))
+        if known:
+            return
+        one, another = self._base.values[mine], self._other.values[its]
+        if _layout(one) != _layout(another):
+            name = one.expression or one.local or one.name
+            raise _DifferenceError(f"`{name}` is {_layout(one)} and {_layout(another)}")
+        self._dataclass(one, another, ("values", mine))
 
     def _same_object(self, mine: int, its: int) -> None:
         if (mine == NONE) != (its == NONE):
@@ -173,6 +180,15 @@ class _Pairing:
         for number, (index, other) in enumerate(zip(one[1::2], another[1::2], strict=True)):
             if index != other:
                 self.constants[(*place, number)] = (index, other)
+
+
+def _is_in_input(place: Place) -> bool:
+    """Whether a place is inside a container that forward() is called with."""
+    return place[:3] in (("calls", 0, "args"), ("calls", 0, "kwargs")) and len(place) > (4 if place[2] == "args" else 5)
+
+
+def _layout(value: Value) -> str:
+    return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
 
 
 def _words(cls: type, name: str) -> str:

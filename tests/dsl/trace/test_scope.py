@@ -87,3 +87,187 @@ def test_one_trace_serves_all(scoped: Callable[..., Trace]) -> None:
 def test_an_attribute_that_differs_is_spelled(scoped: Callable[..., Trace]) -> None:
     trace = scoped(model("return x * self.scale", "self.scale = 1 / (i + 1)"), "layers.*")
     assert constants(trace, "aten.mul.Tensor") == ["self.scale"]
+
+
+def test_an_attribute_of_a_submodule_is_spelled(scoped: Callable[..., Trace]) -> None:
+    init = "self.part = nn.Identity(); self.part.sizes = {'eps': [0, i + 0.5]}"
+    trace = scoped(model("return x + self.part.sizes['eps'][1]", init), "layers.*")
+    assert constants(trace, "aten.add.Tensor") == ['self.part.sizes["eps"][1]']
+
+
+def test_a_constant_of_all_stays_one(scoped: Callable[..., Trace]) -> None:
+    trace = scoped(model("return x * 2 + self.i", "self.i = i"), "layers.*")
+    assert constants(trace, "aten.mul.Tensor") == ["2"]
+    assert constants(trace, "aten.add.Tensor") == ["self.i"]
+
+
+def test_of_one_type_and_value_in_every_module(refused: Callable[..., Diagnostic]) -> None:
+    """`self.flag` is 1 and True, the constants are 1 and 1.0: equal for Python, and not the same."""
+    found = refused(
+        model("return x + float(i + 1)", "self.flag = i + 1; self.i = i").replace("(i +", "(self.i +"), "layers.*"
+    )
+    assert found.code == "SEL110"
+    assert found.message == "modules in scope differ: a constant is 1.0 in `layers.0` and 2.0 in `layers.1`"
+
+
+def test_a_constant_computed_on_the_way_is_refused(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return x * (1 / (1 + self.i))", "self.i = i", layers=3), "layers.*")
+    assert found.message == "modules in scope differ: a constant is 1.0 in `layers.0` and 0.5 in `layers.1`"
+    assert found.span == SCOPE_SPAN
+    assert "no attribute of the modules holds it" in found.notes[0]
+    assert [related.message for related in found.related] == ["op 1 of `layers.0`: `aten.mul.Tensor`"]
+
+
+def test_an_attribute_that_fits_some_is_not_taken(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return x + self.i // 2", "self.i = i; self.half = 5 if i == 3 else i // 2"), "layers.{0..3}")
+    assert found.code == "SEL110"
+
+
+def test_a_branch_on_the_number_is_refused(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return x.relu() if self.i < 2 else x.sigmoid().relu()", "self.i = i", layers=5), "layers.*")
+    assert found.code == "SEL110"
+    assert found.message == (
+        "modules in scope differ: `layers.0` and `layers.2` at op 1: `aten.relu.default` and `aten.sigmoid.default`"
+    )
+    assert [related.message for related in found.related] == [
+        "op 1 of `layers.0`: `aten.relu.default`",
+        "op 1 of `layers.2`: `aten.sigmoid.default`",
+    ]
+    assert [related.span.line for related in found.related] == [11, 11]
+    assert found.notes == ("alike: `layers.{0..1}` (2)", "alike: `layers.{2..4}` (3)")
+    assert found.fix is not None and [edit.text for edit in found.fix.edits] == ['scope "layers.{2..4}"']
+    assert found.fix.edits[0].span == SCOPE_SPAN
+
+
+def test_more_ops_at_the_end_are_refused(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("x = x.relu()\n        return x if self.i else x + 1", "self.i = i", layers=2), "layers.*")
+    assert "at op 2: there are 2 ops and 1 ops" in found.message
+    assert found.fix is None, "neither is the larger group"
+    assert found.help == 'select modules that are alike: `scope "layers.0"` or `scope "layers.1"`'
+
+
+def test_other_sizes_are_refused(refused: Callable[..., Diagnostic]) -> None:
+    source = model("return x + self.w(x).sum()", "self.w = nn.Linear(8, 4 if i == 1 else 8)", layers=3)
+    found = refused(source, "layers.*")
+    assert "at op 1: `self.w.weight` is float32[8, 8] and float32[4, 8]" in found.message
+    assert found.fix is not None and found.fix.edits[0].text == 'scope "layers.{0,2}"'
+
+
+def test_two_classes_are_refused_and_one_is_offered(refused: Callable[..., Diagnostic], scoped: Any) -> None:
+    source = (
+        model("return self.w(x)") + "\nclass Wide(Layer):\n    def forward(self, x):\n        return self.w(x).relu()\n"
+    )
+    source = source.replace("(Layer(i) for i in range(4))", "((Wide if i else Layer)(i) for i in range(4))")
+    found = refused(source, "layers.*")
+    assert found.fix is not None and found.fix.edits[0].text == 'scope "layers.*" class Wide'
+    assert scoped(source, "layers.*", "Wide").scope.instances == ("layers.1", "layers.2", "layers.3")
+
+
+def test_two_classes_of_the_same_ops_are_refused(refused: Callable[..., Diagnostic]) -> None:
+    """They have two forward()s, though these do the same."""
+    source = model("return self.w(x)", layers=2) + "\nclass Twin(Layer):\n    pass\n"
+    found = refused(source.replace("(Layer(i)", "((Twin if i else Layer)(i)"), "layers.*")
+    assert "their classes" in found.message
+
+
+def test_arguments_that_differ_are_refused(refused: Callable[..., Diagnostic]) -> None:
+    source = model("m = kwargs['m']\n        return x if m is None else x + 1", call="x = layer(x, m=x if i else None)")
+    found = refused(source, "layers.*")
+    assert found.code == "SEL110"
+    source = model("return x.relu()", call="x = layer(x, m=None if i == 2 else True)")
+    message = "modules in scope differ: a constant is True in `layers.0` and None in `layers.2`"
+    assert refused(source, "layers.*").message == message
+
+
+def test_the_same_tensor_twice_stays_one(scoped: Callable[..., Trace]) -> None:
+    trace = scoped(model("return x.relu_() + kwargs['y']", call="y = x * 1; x = layer(y, y=y)"), "layers.*")
+    first, second = (trace.values[value] for value in trace.inputs)
+    assert (first.expression, second.expression) == ("x", 'kwargs["y"]') or first.storages == second.storages
+    assert first.storages == second.storages
+
+
+def test_a_container_is_taken_as_it_was(scoped: Callable[..., Trace]) -> None:
+    call = "seen = []; x = layer(x, seen=seen); seen.append(x)"
+    trace = scoped(model("return x + len(kwargs['seen'])", call=call), "layers.*")
+    assert constants(trace, "aten.add.Tensor") == ["0"]
+
+
+def test_layers_of_a_cache_are_told_by_the_attribute(scoped: Callable[..., Trace]) -> None:
+    source = (
+        model(
+            "kept = cache[self.number]\n        kept.add_(x)\n        return x + kept",
+            "self.number = i",
+            call="x = layer(x, cache)",
+        )
+        .replace("def forward(self, x, **kwargs)", "def forward(self, x, cache)")
+        .replace("def forward(self, x):", "def forward(self, x, a, b, c, d):\n        cache = [a, b, c, d]")
+    )
+    trace = scoped(source, "layers.*", "", **dict.fromkeys("xabcd", (4, 8)))
+    assert [trace.values[value].expression for value in trace.inputs] == ["x", "cache[self.number]"]
+    [update] = [op for op in trace.ops if op.target == "aten.add_.Tensor"]
+    assert trace.values[1].storages[0] in update.writes
+
+
+def test_attributes_are_compared_before_tracing_is_skipped(attempt: Callable[..., Traced]) -> None:
+    """Ops that an attribute deep inside decides on: the third of four modules has another."""
+    init = "self.w = nn.Linear(8, 8); self.w.options = [dict(gate=i == 2)]"
+    source = model("return self.w(x).relu() if self.w.options[0]['gate'] else self.w(x)", init)
+    traced: list[str] = []
+    request = {"scope": ScopeRequest("layers.*", "", SCOPE_SPAN)}
+    made = attempt(source, request, x=(4, 8))
+    assert [d.code for d in made.diagnostics] == ["SEL110"]
+    assert made.diagnostics[0].notes == ("alike: `layers.{0,1,3}` (3)", "alike: `layers.2`")
+    assert traced == []
+
+
+def test_nothing_matches(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return x.relu()"), "layer.*")
+    assert (found.code, found.message) == ("SEL108", '`scope "layer.*"` matches no module')
+    assert "layers." in (found.help or "")
+    found = refused(model("return x.relu()"), "layers.*", "Layers")
+    assert found.message == 'no module that matches "layers.*" is a `Layers`'
+    assert found.help == "did you mean `Layer`?"
+
+
+def test_a_module_that_is_not_called(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return self.w(x)"), "layers")
+    assert (found.code, found.message) == ("SEL109", "`layers` is never called while the model runs")
+    found = refused(model("return self.w(x)", call="x = layer(x) if i != 2 else x"), "layers.*")
+    assert found.message == "1 of 4 modules in scope are never called while the model runs"
+    assert found.notes == ("never called: `layers.2`",)
+    assert found.fix is not None and found.fix.edits[0].text == 'scope "layers.{0,1,3}"'
+
+
+def test_a_module_in_another(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return self.w(x)"), "layers.**")
+    assert (found.code, found.message) == (
+        "SEL111",
+        "`layers.0.w` is in scope, and so is `layers.0`, which it lies in",
+    )
+
+
+def test_a_module_called_twice(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return self.w(x)", call="x = layer(layer(x))"), "layers.*")
+    assert (found.code, found.message) == ("SEL112", "`layers.0` is called 2 times while the model runs")
+
+
+def test_a_model_that_does_not_run(refused: Callable[..., Diagnostic]) -> None:
+    found = refused(model("return self.w(x)", call="x = layer(x) if x.sum() > 0 else x"), "layers.*")
+    assert found.code == "TRC107"
+    assert found.related[0].span.line == 20
+    found = refused(model("return self.w(x[:, :3])"), "layers.*")
+    assert found.code == "TRC106"
+
+
+def test_a_module_that_does_not_trace_is_named(refused: Callable[..., Diagnostic]) -> None:
+    source = model("return [x, object()][0] if object() in [kwargs] else object()", call="layer(x)")
+    found = refused(source, "layers.*")
+    assert found.notes[-1] == "while `layers.0` was traced, which is in scope"
+
+
+def test_the_run_leaves_the_model_as_it_was(scoped: Callable[..., Trace]) -> None:
+    """What the first call would store is not there when the module is traced."""
+    forward = "self.seen.append(1)\n        return x + len(self.seen)"
+    source = model("return x + self.calls", "self.calls = 0", call="layer.calls += 0; x = layer(x); layer.calls += 5")
+    assert constants(scoped(source, "layers.*"), "aten.add.Tensor") == ["0"]
+    assert forward
