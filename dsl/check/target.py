@@ -6,7 +6,15 @@ torch_npu on which the hazard was seen; docs/targets.md lists them all.
 
 from __future__ import annotations
 
-from streamsched.dsl.check import target_calls, target_dropped, target_events, target_graphs, target_inputs, target_ops
+from streamsched.dsl.check import (
+    target_calls,
+    target_dropped,
+    target_events,
+    target_graphs,
+    target_inputs,
+    target_ops,
+    target_outputs,
+)
 
 RULES = (
     *target_inputs.RULES,
@@ -15,4 +23,5 @@ RULES = (
     *target_events.RULES,
     *target_dropped.RULES,
     *target_ops.RULES,
+    *target_outputs.RULES,
 )

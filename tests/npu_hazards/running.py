@@ -28,14 +28,14 @@ def inputs(seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return x, y
 
 
-def compiled(forward: Forward, *, fullgraph: bool = True) -> Forward:
+def compiled(forward: Forward, *, fullgraph: bool = True, options: dict[str, bool] | None = None) -> Forward:
     """`forward` under npugraph_ex, compiled anew.
 
     Its streams must be new as well: the pool has 32, each capture takes some, and a side stream that is the captured
     one by chance shows no hazard.
     """
     torch._dynamo.reset()
-    return torch.compile(forward, backend="npugraph_ex", fullgraph=fullgraph, dynamic=False)
+    return torch.compile(forward, backend="npugraph_ex", fullgraph=fullgraph, dynamic=False, options=options)
 
 
 def failure(forward: Forward, *, fullgraph: bool = True) -> str:
