@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from streamsched.cli import console
+
+if TYPE_CHECKING:
+    from streamsched.dsl.pipeline import Loaded
+    from streamsched.verify.ranges import Range
+    from streamsched.verify.request import Request
 
 
 @click.command("verify", short_help="Run the generated forward against the original.")
@@ -29,8 +35,25 @@ from streamsched.cli import console
 )
 @click.option("--model", metavar="FILE:ATTR", help="A model to run instead: the same, in a size that fits.")
 @click.option("--input", "inputs", multiple=True, metavar="SPEC", help='Inputs to use instead: "x: bf16[1, 64]".')
+@click.option(
+    "--range",
+    "ranges",
+    multiple=True,
+    metavar="NAME=LOW..HIGH",
+    help="Integers to draw an input from, both ends included: ids=0..31999. Left out: up to the size of what the input "
+    "indexes where the model shows it, else 0..7.",
+)
+@click.option("--verbose", is_flag=True, help="Show everything that differs, tracebacks, and the whole launch log.")
 def command(
-    schedule: str, engine: str, orders: int, calls: int, seed: int, model: str | None, inputs: tuple[str, ...]
+    schedule: str,
+    engine: str,
+    orders: int,
+    calls: int,
+    seed: int,
+    model: str | None,
+    inputs: tuple[str, ...],
+    ranges: tuple[str, ...],
+    verbose: bool,
 ) -> int:
     """Run the generated forward against the original on random inputs, under many stream orders.
 
@@ -40,30 +63,70 @@ def command(
     GPU. Agreement is bit for bit. A model that is too large is verified in a smaller size with --model and --input.
 
     \b
+    Exit code:
+        0  all outputs agree
+        1  outputs differ, or the schedule or its model has findings
+        2  nothing could be compared: the original raises, an operator has no kernel, an engine is missing
+
+    \b
     Example:
         streamsched verify model.sched
         streamsched verify model.sched --engine npugraph_ex
         streamsched verify model.sched --model model.py:tiny --input "x: bf16[1, 64]"
+        streamsched verify model.sched --range "ids=0..31999"
     """
     from streamsched.dsl.pipeline import load
-
-    instead = tuple([f'model "{model}"'] if model else []) + tuple(f"input {spec}" for spec in inputs)
-    with console.tracing() as progress:
-        loaded = load(schedule, target=None if engine == "cpu" else engine, instead=instead, progress=progress)
-    console.print_report(console.worth_telling(loaded.diagnostics), [loaded.file], sys.stderr)
-    if loaded.failed:
-        return console.FINDINGS
-
-    from streamsched.verify.render import render
     from streamsched.verify.request import Request
-    from streamsched.verify.run import EngineError, verify
+
+    instead = _stand_ins(model, inputs)
+    request = Request(schedule, engine, orders, calls, seed, instead, ranges=_ranges(ranges), verbose=verbose)
+    with console.tracing() as progress:
+        target = None if engine == "cpu" else engine
+        loaded = load(schedule, target=target, instead=instead, verbose=verbose, progress=progress)
+    if loaded.failed and engine == "cpu":
+        _refuse_npu_model(loaded)
+    console.print_report(console.worth_telling(loaded.diagnostics), [loaded.file, *loaded.stand_ins], sys.stderr)
+    return console.FINDINGS if loaded.failed else _verify(loaded, request)
+
+
+def _stand_ins(model: str | None, inputs: tuple[str, ...]) -> tuple[str, ...]:
+    """The statements that the options spell."""
+    for option, text in (("--model", model or ""), *(("--input", spec) for spec in inputs)):
+        if "\n" in text or "\r" in text:
+            raise click.UsageError(f"{option} takes one line; repeat the option for more inputs")
+    return tuple([f'model "{model}"'] if model else []) + tuple(f"input {spec}" for spec in inputs)
+
+
+def _ranges(texts: tuple[str, ...]) -> tuple[Range, ...]:
+    from streamsched.verify.ranges import parse_range
 
     try:
-        verdict = verify(loaded, Request(schedule, engine, orders, calls, seed, instead))
-    except EngineError as error:
+        return tuple(map(parse_range, texts))
+    except ValueError as error:
+        raise click.UsageError(f"--range: {error}") from error
+
+
+def _refuse_npu_model(loaded: Loaded) -> None:
+    """Say which engine a model is for that could not even be traced, since it wants torch_npu."""
+    from streamsched.verify.run import NEEDS_NPU, wants_npu
+
+    if any(map(wants_npu, loaded.diagnostics)):
+        raise console.Failure(NEEDS_NPU)
+
+
+def _verify(loaded: Loaded, request: Request) -> int:
+    from streamsched.verify.render import render
+    from streamsched.verify.run import verify
+    from streamsched.verify.verdict import CannotRunError
+
+    try:
+        verdict = verify(loaded, request)
+    except CannotRunError as error:
+        if request.verbose and error.details:
+            console.say(error.details)
         raise console.Failure(str(error)) from error
     if isinstance(verdict, tuple):
-        console.print_report(verdict, [loaded.file], sys.stderr)
+        console.print_report(verdict, [loaded.file, *loaded.stand_ins], sys.stderr)
         return console.FINDINGS
-    click.echo(render(verdict))
+    click.echo(render(verdict, request.verbose))
     return console.CLEAN if verdict.agrees else console.FINDINGS

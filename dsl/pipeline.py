@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from streamsched.dsl.diagnostic import Diagnostic, Edit, Severity, apply_edits
+from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ScheduleFile, read_schedule
 from streamsched.dsl.garbage import collector_off
 from streamsched.dsl.program.steps import Program
@@ -35,13 +35,17 @@ _DETERMINING = (
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """How far a schedule came. `trace` and `program` are None from the stage on that stopped it."""
+    """How far a schedule came. `trace` and `program` are None from the stage on that stopped it.
+
+    `stand_ins` are the texts of the statements that stand in for the file's own, under the names that spans give them.
+    """
 
     file: ScheduleFile
     schedule: tree.Schedule
     trace: Trace | None = None
     program: Program | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    stand_ins: tuple[ScheduleFile, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -65,8 +69,9 @@ def load(
     """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input).
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
-    for the schedule's own. `instead` are `model`, `input` and `memory` statements that stand in for the schedule's: its
-    model is then traced anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
+    for the schedule's own. `instead` are `model`, `input` and `memory` statements that stand in for the schedule's:
+    spans call their texts `--model`, `--input` and `--memory`, as the options that give them, and the model is traced
+    anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
     """
     parsed = _parsed(path, instead)
     loaded = _traced(parsed, verbose, progress) if instead else _with_trace(parsed, verbose, progress)
@@ -134,33 +139,15 @@ def _tensors(spec: tree.InputSpec) -> list[InputTensor]:
     return [InputTensor(name.text, spec.dtype, shape) for name in spec.names]
 
 
-_STAND_IN = {
-    "model": (tree.ModelStatement,),
-    "input": (tree.InputStatement, tree.InputsFromStatement),
-    "memory": (tree.MemoryStatement,),
-}
-
-
 def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:
     file = read_schedule(path)
-    if instead:
-        file = replace(file, text=_replaced(parse(file.text, file.path).schedule, file.text, instead))
-    parsed = parse(file.text, file.path)
-    return Loaded(file, parsed.schedule, diagnostics=parsed.diagnostics)
-
-
-def _replaced(schedule: tree.Schedule, text: str, instead: tuple[str, ...]) -> str:
-    """The text with the statements of `instead` in the place of its own of the same kind; new ones at the end."""
-    edits: list[Edit] = []
-    added: list[str] = []
-    for kind, classes in _STAND_IN.items():
-        given = [statement for statement in instead if statement.split(maxsplit=1)[0] in (kind, f"{kind}s")]
-        spans = [statement.span for statement in schedule.statements if isinstance(statement, classes)]
-        if given and spans:
-            edits += [Edit(spans[0], "\n".join(given)), *(Edit(span, "") for span in spans[1:])]
-        else:
-            added += given
-    return "\n".join((apply_edits(text, tuple(edits)), *added))
+    texts: dict[str, str] = {}
+    for statement in instead:
+        option = f"--{statement.split(maxsplit=1)[0].removesuffix('s')}"
+        texts[option] = f"{texts[option]}\n{statement}" if option in texts else statement
+    parsed = parse(file.text, file.path, texts)
+    stand_ins = tuple(ScheduleFile(option, text, file.base, "") for option, text in texts.items())
+    return Loaded(file, parsed.schedule, diagnostics=parsed.diagnostics, stand_ins=stand_ins)
 
 
 def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loaded:

@@ -12,46 +12,49 @@ from streamsched.dsl.program.steps import Program
 from streamsched.verify.compare import differences
 from streamsched.verify.generated import load_generated
 from streamsched.verify.interpreter import Interpreter
-from streamsched.verify.live import Live, Sample, State
+from streamsched.verify.live import Live, State
 from streamsched.verify.orders import orders
-from streamsched.verify.samples import sample_inputs
+from streamsched.verify.request import Request
+from streamsched.verify.samples import Sample
 from streamsched.verify.tasks import tasks_of
-from streamsched.verify.verdict import Difference, Failure, Verdict
+from streamsched.verify.unsupported import original_raises
+from streamsched.verify.verdict import CannotRunError, Difference, Failure, Verdict, in_words, traceback_of
 
 GENERATED = "the generated forward"
 
 
-class OriginalError(Exception):
-    """The original itself cannot be run."""
-
-
-def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, seed: int) -> Verdict:
+def verify_on_cpu(program: Program, live: Live, request: Request) -> Verdict:
     """Hold the generated forward against the original, and the plan under many orders against the serial one.
 
     Both comparisons are bit for bit. The orders run the ops of the trace; where the user's Python runs others on a CPU
-    than were traced, the first comparison still sees it. Raises `OriginalError`.
+    than were traced, the first comparison still sees it. Raises `CannotRunError`.
     """
     model = live.model
-    samples = [sample_inputs(live.trace, seed + call) for call in range(calls)]
-    chosen = orders(random_orders, seed)
+    samples = [live.sample(request.seed + call) for call in range(request.calls)]
+    inputs = [dict(zip(live.trace.inputs, sample, strict=True)) for sample in samples]
+    chosen = orders(request.orders, request.seed)
     found: list[Difference] = []
     failed: list[Failure] = []
     with torch.no_grad():
         try:
             found += _generated(program, live, samples)
-        except OriginalError:
+        except CannotRunError:
             raise
         except Exception as error:
-            failed.append(Failure(GENERATED, _words(error)))
+            failed.append(Failure.of(GENERATED, error))
         start = State.of(model)
-        reference = Interpreter(program, model).run_serially(samples)
-        tasks = tasks_of(program, calls)
+        try:
+            reference = Interpreter(program, model).run_serially(inputs)
+        except Exception as error:
+            message = f"cannot run: an op of the trace raises on the CPU: {in_words(error)}"
+            raise CannotRunError(message, traceback_of(error)) from error
+        tasks = tasks_of(program, request.calls)
         for order in chosen:
             start.restore()
             try:
-                outputs = Interpreter(program, model).run(tasks, order, samples)
+                outputs = Interpreter(program, model).run(tasks, order, inputs)
             except Exception as error:  # garbage may be anything, an index out of range too
-                failed.append(Failure(order.name, _words(error)))
+                failed.append(Failure.of(order.name, error))
                 continue
             for call, (output, expected) in enumerate(zip(outputs, reference, strict=True)):
                 found += differences(output, expected, order.name, call)
@@ -60,7 +63,7 @@ def verify_on_cpu(program: Program, live: Live, calls: int, random_orders: int, 
         "the ops of the plan against the same ops in program order, and the forward generated for cpu against the "
         "original, bit for bit",
         tuple(order.name for order in chosen),
-        calls,
+        request.calls,
         tuple(found),
         tuple(failed),
     )
@@ -76,11 +79,7 @@ def _generated(program: Program, live: Live, samples: list[Sample]) -> Iterator[
         try:
             expected = original(*args, **kwargs)
         except Exception as error:
-            raise OriginalError(f"the original forward raises on random inputs: {_words(error)}") from error
+            raise original_raises(error) from error
         args, kwargs = live.call(sample)
         torch.manual_seed(call)
         yield from differences(scheduled(*args, **kwargs), expected, GENERATED, call)
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]

@@ -20,10 +20,11 @@ from streamsched.verify.compare import differences
 from streamsched.verify.evidence import evidence
 from streamsched.verify.generated import load_generated
 from streamsched.verify.launches import captured
-from streamsched.verify.live import Live, Sample, State
+from streamsched.verify.live import Live, State
 from streamsched.verify.request import Request
-from streamsched.verify.samples import sample_inputs
+from streamsched.verify.samples import Sample
 from streamsched.verify.steering import Delay, Steering
+from streamsched.verify.unsupported import missing_kernel, original_raises
 from streamsched.verify.verdict import Difference, Failure, Verdict
 
 
@@ -49,15 +50,19 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
     """Run original and generated forward on `device`, several calls in a row under each steering.
 
     The reference is the original on the same engine with the same options, in serial order. Outputs of all calls of a
-    steering are kept on the device and compared at its end, so that memory which is reused too early shows.
+    steering are kept on the device and compared at its end, so that memory which is reused too early shows. Raises
+    `CannotRunError` where the original raises, or an operator has no kernel there.
     """
-    samples = [sample_inputs(live.trace, request.seed + call) for call in range(request.calls)]
+    samples = [live.sample(request.seed + call) for call in range(request.calls)]
     found: list[Difference] = []
     failed: list[Failure] = []
     records: tuple[Record, ...] = ()
     names: list[str] = []
     with torch.no_grad():
-        reference = expected(live, request, device, samples)
+        try:
+            reference = expected(live, request, device, samples)
+        except Exception as error:
+            raise original_raises(error) from error
         subject = bound(generate(program, request.engine), live, request, device)
         start = State.of(subject.module)
         try:
@@ -68,8 +73,10 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
                 start.restore()
                 found += differing(subject, reference, live, samples, device, steering)
         except Exception as error:
-            where = names[-1] if names else "the first call"
-            failed.append(Failure(where, f"{type(error).__name__}: {error}".splitlines()[0]))
+            lacking = missing_kernel(error)
+            if lacking is not None:
+                raise lacking from error
+            failed.append(Failure.of(names[-1] if names else "the first call", error))
     return Verdict(
         request.engine,
         f"the generated forward against the original on {device.words}, bit for bit",
@@ -77,7 +84,7 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
         request.calls,
         tuple(found),
         tuple(failed),
-        evidence(records) if found or failed else (),
+        evidence(records, request.verbose) if found or failed else (),
     )
 
 

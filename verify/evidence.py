@@ -21,20 +21,27 @@ def errors(records: Sequence[Record]) -> tuple[Diagnostic, ...]:
     return tuple(found for found in check(program_of(records)) if found.severity is Severity.ERROR)
 
 
-def evidence(records: Sequence[Record]) -> tuple[str, ...]:
-    """The relevant part of a launch log, in lines for people."""
+def evidence(records: Sequence[Record], everything: bool = False) -> tuple[str, ...]:
+    """The relevant part of a launch log, in lines for people; or all findings, and the whole log behind them."""
     if not records:
         return ()
     found = errors(records)
     if not found:
-        return (f"launch log: nothing in it is unordered ({len(records)} lines)",)
+        nothing = f"launch log: nothing in it is unordered ({len(records)} lines)"
+        return (nothing, *(_whole(records) if everything else ()))
     lines: list[str] = []
-    for diagnostic in found[:FINDINGS]:
+    for diagnostic in found if everything else found[:FINDINGS]:
         lines.append(f"launch log: {diagnostic.message}")
         lines += _between(records, [related.span.line - 1 for related in diagnostic.related])
-    if len(found) > FINDINGS:
-        lines.append(f"launch log: ... and {len(found) - FINDINGS} more findings")
+    if everything:
+        lines += ["launch log, whole:", *_whole(records)]
+    elif len(found) > FINDINGS:
+        lines.append(f"launch log: ... and {len(found) - FINDINGS} more findings (--verbose shows them)")
     return tuple(lines)
+
+
+def _whole(records: Sequence[Record]) -> list[str]:
+    return [f"    {record.order:>4}  {_describe(record)}" for record in records]
 
 
 def _between(records: Sequence[Record], orders: Sequence[int]) -> list[str]:

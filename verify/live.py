@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,28 +22,53 @@ from streamsched.dsl.trace.tracing.example_inputs import by_position, load_input
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
 from streamsched.dsl.trace.tracing.loader import Session, load_model
-from streamsched.verify.samples import fill_parameters
-
-Sample = dict[int, torch.Tensor]
-"""What the inputs of one call hold, by value of the trace."""
+from streamsched.verify.bounds import index_bounds
+from streamsched.verify.request import Request
+from streamsched.verify.samples import Input, Sample, bounded, fill_parameters, sample_inputs
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The original on the CPU. `args` and `kwargs` are an example call whose tensors hold nothing yet."""
+    """The original on the CPU. `args` and `kwargs` are an example call whose tensors, `inputs`, hold nothing yet."""
 
     model: torch.nn.Module
     trace: Trace
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    inputs: tuple[Input, ...]
+
+    def sample(self, seed: int) -> Sample:
+        """Random values for a call."""
+        return sample_inputs(self.inputs, seed)
 
     def call(self, sample: Sample, device: str = "cpu") -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call with fresh copies of the tensors of `sample`, on `device`."""
-        given = iter(self.trace.inputs)
+        return self._call([tensor.clone().to(device) for tensor in sample])
+
+    def _call(self, tensors: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        given = iter(tensors)
         leaves, spec = pytree.tree_flatten((self.args, self.kwargs))
-        filled = [sample[next(given)].clone().to(device) if isinstance(x, torch.Tensor) else x for x in leaves]
-        args, kwargs = pytree.tree_unflatten([copy.copy(x) for x in filled], spec)
+        filled = [next(given) if isinstance(leaf, torch.Tensor) else copy.copy(leaf) for leaf in leaves]
+        args, kwargs = pytree.tree_unflatten(filled, spec)
         return args, kwargs
+
+    def bounded(self, request: Request) -> Live:
+        """With bounds for integer inputs: the request's, else the size of what they index. Raises `CannotRunError`."""
+        inputs = bounded(self.inputs, request.ranges)
+        named = {given.name for given in request.ranges}
+        open_ended = [index for index, entry in enumerate(inputs) if entry.is_integer and entry.name not in named]
+        if not open_ended:
+            return dataclasses.replace(self, inputs=inputs)
+        zeros = [torch.zeros(entry.shape, dtype=entry.dtype) for entry in inputs]
+        model, (args, kwargs) = copy.deepcopy(self.model), self._call(zeros)
+        sizes = index_bounds(lambda: model(*args, **kwargs), zeros)
+        found = list(inputs)
+        for index in open_ended:
+            size = sizes[index]
+            if size:
+                high = min(size - 1, torch.iinfo(inputs[index].dtype).max)
+                found[index] = dataclasses.replace(inputs[index], high=high)
+        return dataclasses.replace(self, inputs=tuple(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +91,15 @@ class State:
 
 
 @contextlib.contextmanager
-def live(request: TraceRequest, trace: Trace, seed: int) -> Iterator[Live | Diagnostic]:
-    """The model of `request` on the CPU, its parameters filled at random; or why there is none.
+def live(wanted: TraceRequest, trace: Trace, request: Request) -> Iterator[Live | Diagnostic]:
+    """The model of `wanted` on the CPU, its parameters filled at random; or why there is none.
 
-    The user's folder can be imported from while the block lasts, since forward() may import, too.
+    The user's folder can be imported from while the block lasts, since forward() may import, too. Raises
+    `CannotRunError` for a range that fits no input.
     """
-    sources = Sources(request.base)
-    session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose=False)
-    with user_code(request.base, sources, imports_npu(Path(request.base, request.file))):
+    sources = Sources(wanted.base)
+    session = Session(wanted, sources, Internals(str(Path(torch.__file__).parent)), request.verbose)
+    with user_code(wanted.base, sources, imports_npu(Path(wanted.base, wanted.file))):
         model = load_model(session, "cpu")
         if isinstance(model, Diagnostic):
             yield model
@@ -81,5 +109,23 @@ def live(request: TraceRequest, trace: Trace, seed: int) -> Iterator[Live | Diag
             yield inputs
             return
         inputs = by_position(model, inputs)
-        fill_parameters(model, seed)
-        yield Live(model, trace, inputs.args, inputs.kwargs)
+        fill_parameters(model, request.seed)
+        named = tuple(_inputs(model, inputs.args, inputs.kwargs))
+        yield Live(model, trace, inputs.args, inputs.kwargs, named).bounded(request)
+
+
+def _inputs(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Input]:
+    """The tensors in the arguments of a call, named as the user reaches them: `ids`, `mask[0]`, `state['k']`."""
+    names = [*_positional(model, len(args)), *kwargs]
+    for tree, name in zip((*args, *kwargs.values()), names, strict=True):
+        for path, leaf in pytree.tree_flatten_with_path(tree)[0]:
+            if isinstance(leaf, torch.Tensor):
+                yield Input(name + pytree.keystr(path), leaf.dtype, tuple(leaf.shape))
+
+
+def _positional(model: torch.nn.Module, count: int) -> list[str]:
+    """What the first `count` positional arguments of forward() are called."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)][:count]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "")
+    return [*names, *(f"{rest}[{index}]" for index in range(count - len(names)))]

@@ -6,7 +6,8 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
-from streamsched.verify.verdict import Difference, Failure, Verdict
+from streamsched.verify.ranges import Range
+from streamsched.verify.verdict import CannotRunError, Difference, Failure, Verdict
 
 ENGINES = ("cpu", "npugraph_ex", "npu", "cuda")
 
@@ -25,6 +26,8 @@ class Request:
     seed: int = 0
     instead: tuple[str, ...] = ()
     options: tuple[tuple[str, bool], ...] = ()
+    ranges: tuple[Range, ...] = ()
+    verbose: bool = False
 
     def __post_init__(self) -> None:
         assert self.engine in ENGINES, self.engine
@@ -40,18 +43,24 @@ def request_from_json(text: str) -> Request:
     fields = json.loads(text)
     fields["instead"] = tuple(fields["instead"])
     fields["options"] = tuple((name, value) for name, value in fields["options"])
+    fields["ranges"] = tuple(Range(**entry) for entry in fields["ranges"])
     return Request(**fields)
 
 
-def verdict_to_json(verdict: Verdict) -> str:
-    """The verdict as a line of JSON."""
-    return json.dumps(dataclasses.asdict(verdict))
+def answer_to_json(answer: Verdict | CannotRunError) -> str:
+    """A verdict, or why there is none, as a line of JSON."""
+    if isinstance(answer, CannotRunError):
+        return json.dumps({"cannot_run": str(answer), "details": answer.details})
+    return json.dumps(dataclasses.asdict(answer))
 
 
 def verdict_from_json(text: str) -> Verdict:
-    """The verdict that `verdict_to_json` wrote."""
+    """The verdict that `answer_to_json` wrote. Raises the `CannotRunError` that it wrote."""
     fields = json.loads(text)
+    if "cannot_run" in fields:
+        raise CannotRunError(fields["cannot_run"], fields["details"])
     fields["orders"] = tuple(fields["orders"])
+    fields["evidence"] = tuple(fields["evidence"])
     fields["notes"] = tuple(fields["notes"])
     fields["differences"] = tuple(Difference(**entry) for entry in fields["differences"])
     fields["failures"] = tuple(Failure(**entry) for entry in fields["failures"])

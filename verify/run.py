@@ -7,67 +7,93 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import Loaded, trace_request
+from streamsched.dsl.trace.tracing.isolation import imports_npu
 from streamsched.verify.request import Request, request_to_json, verdict_from_json
-from streamsched.verify.verdict import Failure, Verdict
+from streamsched.verify.unsupported import fallbacks
+from streamsched.verify.verdict import CannotRunError, Verdict
 
 TIMEOUT = 3600
 """Seconds after which a child process counts as hung."""
 
-
-class EngineError(Exception):
-    """An engine that cannot run here, with what to do about it."""
+NEEDS_NPU = "the model imports torch_npu, which does not run on a CPU: use --engine npu or --engine npugraph_ex"
 
 
 def verify(loaded: Loaded, request: Request) -> Verdict | tuple[Diagnostic, ...]:
-    """The verdict on a schedule without errors; or why its model cannot be run. Raises `EngineError`."""
+    """The verdict on a schedule without errors; or why its model cannot be built. Raises `CannotRunError`."""
     # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     if request.engine != "cpu":
         return _in_child(request)
     assert loaded.program is not None and loaded.trace is not None
-    from streamsched.verify.cpu import OriginalError, verify_on_cpu
+    from streamsched.verify.cpu import verify_on_cpu
     from streamsched.verify.live import live
 
-    with live(trace_request(loaded.schedule, loaded.file.base), loaded.trace, request.seed) as alive:
-        if isinstance(alive, Diagnostic):
-            return (alive,)
-        try:
-            return verify_on_cpu(loaded.program, alive, request.calls, request.orders, request.seed)
-        except OriginalError as error:
-            raise EngineError(f"{error}; nothing can be compared with it") from error
+    traced = trace_request(loaded.schedule, loaded.file.base)
+    try:
+        with live(traced, loaded.trace, request) as alive:
+            if not isinstance(alive, Diagnostic):
+                return verify_on_cpu(loaded.program, alive, request)
+            if not wants_npu(alive):
+                return (alive,)
+            raise CannotRunError(NEEDS_NPU, "\n".join(alive.notes))
+    except CannotRunError as error:
+        if NEEDS_NPU in str(error) or not imports_npu(Path(traced.base, traced.file)):
+            raise
+        raise CannotRunError(f"{error}; the model imports torch_npu: try --engine npu", error.details) from error
+
+
+def wants_npu(found: Diagnostic) -> bool:
+    """Whether a model cannot be built or traced because it wants torch_npu."""
+    return "torch_npu" in found.message
 
 
 def _in_child(request: Request) -> Verdict:
     """Run a device engine in a process of its own, whose environment is arranged for it."""
     variables = _environment(request.engine)
     with tempfile.TemporaryDirectory() as folder:
-        verdict = Path(folder, "verdict.json")
-        command = [sys.executable, "-m", "streamsched.verify.child", str(verdict)]
-        child = subprocess.run(
-            command, input=request_to_json(request), env=variables, capture_output=True, text=True, timeout=TIMEOUT
-        )
-        if verdict.exists():
-            return verdict_from_json(verdict.read_text(encoding="utf-8"))
-    last = [line for line in child.stderr.splitlines() if line.strip()][-1:] or ["no message"]
-    failure = Failure("the whole run", f"its process ended with code {child.returncode}: {last[0]}")
-    return Verdict(request.engine, "nothing", (), request.calls, failures=(failure,))
+        answer = Path(folder, "verdict.json")
+        command = [sys.executable, "-m", "streamsched.verify.child", str(answer)]
+        try:
+            child = subprocess.run(
+                command, input=request_to_json(request), env=variables, capture_output=True, text=True, timeout=TIMEOUT
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CannotRunError(f"cannot run: the engine's process did not end within {TIMEOUT} s") from error
+        lines = [line for line in child.stderr.splitlines() if line.strip()]
+        if not answer.exists():
+            why = f"the engine's process ended with code {child.returncode}: {(lines or ['no message'])[-1]}"
+            raise CannotRunError(f"cannot run: {why}", child.stderr)
+        return _with_fallbacks(answer.read_text(encoding="utf-8"), fallbacks(lines))
+
+
+def _with_fallbacks(answer: str, operators: tuple[str, ...]) -> Verdict:
+    """The answer of a child whose torch_npu ran `operators` on the CPU. Raises `CannotRunError`."""
+    note = f"torch_npu has no kernel for {', '.join(operators)} and runs it on the CPU"
+    try:
+        verdict = verdict_from_json(answer)
+    except CannotRunError as error:
+        if not operators:
+            raise
+        raise CannotRunError(f"{error} ({note}, which cannot be captured)", error.details) from error
+    return replace(verdict, notes=(*verdict.notes, note)) if operators else verdict
 
 
 def _environment(engine: str) -> dict[str, str]:
-    """The variables of the child process. Raises `EngineError`."""
+    """The variables of the child process. Raises `CannotRunError`."""
     variables = dict(os.environ)
     if engine == "cuda":
         import torch
 
         if not torch.cuda.is_available():
-            raise EngineError("the engine cuda needs a CUDA GPU, and torch finds none here")
+            raise CannotRunError("the engine cuda needs a CUDA GPU, and torch finds none here")
         return variables
     if importlib.util.find_spec("torch_npu") is None:
-        raise EngineError(f"the engine {engine} needs torch_npu: pip install 'streamsched[npu]'")
+        raise CannotRunError(f"the engine {engine} needs torch_npu: pip install 'streamsched[npu]'")
     from streamsched.npu_sim.build import BuildError
     from streamsched.npu_sim.environment import environment, has_npu
 
@@ -76,4 +102,4 @@ def _environment(engine: str) -> dict[str, str]:
     try:
         return environment(variables)
     except BuildError as error:
-        raise EngineError(f"the simulated NPU cannot be built: {error}") from error
+        raise CannotRunError(f"the simulated NPU cannot be built: {error}") from error

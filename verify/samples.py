@@ -2,26 +2,73 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 import torch
 
-from streamsched.dsl.trace.model import Trace, Value
+from streamsched.dsl.nearest import did_you_mean
+from streamsched.verify.ranges import Range
+from streamsched.verify.verdict import CannotRunError
 
-LARGEST_INTEGER = 8
-"""Integer inputs lie below this: they mostly index something, of which there must be as many."""
+LARGEST_INTEGER = 7
+"""Integer inputs go up to this where nothing is known of them: few enough to index most things."""
+
+Sample = tuple[torch.Tensor, ...]
+"""What the tensors in the arguments of one call hold, left to right."""
 
 
-def sample_inputs(trace: Trace, seed: int) -> dict[int, torch.Tensor]:
-    """Random inputs of the traced dtypes and shapes, by value."""
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A tensor in the arguments of a call; an integer one holds values from `low` to `high`."""
+
+    name: str
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    low: int = 0
+    high: int = LARGEST_INTEGER
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it holds integers, truth values left out."""
+        return not (self.dtype.is_floating_point or self.dtype.is_complex or self.dtype is torch.bool)
+
+
+def bounded(inputs: Sequence[Input], ranges: Iterable[Range]) -> tuple[Input, ...]:
+    """The inputs with the user's ranges. Raises `CannotRunError` for a range that fits no input."""
+    found = {entry.name: entry for entry in inputs}
+    for given in ranges:
+        if given.name not in found:
+            advice = did_you_mean(given.name, found) or f"the inputs are {', '.join(found)}"
+            raise CannotRunError(f"--range: there is no input `{given.name}`; {advice}")
+        known = found[given.name]
+        if not known.is_integer:
+            kind = str(known.dtype).removeprefix("torch.")
+            raise CannotRunError(f"--range: input `{given.name}` is {kind}; only integers are drawn from a range")
+        limits = torch.iinfo(known.dtype)
+        if given.low < limits.min or given.high > limits.max:
+            fits = f"{limits.min}..{limits.max}"
+            raise CannotRunError(f"--range: input `{given.name}` is {limits.dtype}, which holds {fits}")
+        found[given.name] = dataclasses.replace(known, low=given.low, high=given.high)
+    return tuple(found[entry.name] for entry in inputs)
+
+
+def sample_inputs(inputs: Iterable[Input], seed: int) -> Sample:
+    """Random values for `inputs`."""
     generator = torch.Generator().manual_seed(seed)
-    return {index: _sample(trace.values[index], generator) for index in trace.inputs}
+    return tuple(_sample(entry, generator) for entry in inputs)
 
 
-def _sample(value: Value, generator: torch.Generator) -> torch.Tensor:
-    dtype: torch.dtype = getattr(torch, value.dtype)
-    if dtype.is_floating_point or dtype.is_complex:
-        return torch.randn(value.shape, generator=generator).to(dtype)
-    largest = 2 if dtype is torch.bool else LARGEST_INTEGER
-    return torch.randint(0, largest, value.shape, generator=generator).to(dtype)
+def _sample(entry: Input, generator: torch.Generator) -> torch.Tensor:
+    if entry.dtype.is_complex:
+        return torch.randn(entry.shape, dtype=torch.complex64, generator=generator).to(entry.dtype)
+    if entry.dtype.is_floating_point:
+        return torch.randn(entry.shape, generator=generator).to(entry.dtype)
+    if entry.dtype is torch.bool:
+        return torch.randint(0, 2, entry.shape, generator=generator).to(entry.dtype)
+    high = min(entry.high + 1, 2**63 - 1)  # the upper end is left out, and 64 bits hold it
+    return torch.randint(entry.low, high, entry.shape, generator=generator).to(entry.dtype)
 
 
 def fill_parameters(model: torch.nn.Module, seed: int) -> None:
@@ -33,5 +80,7 @@ def fill_parameters(model: torch.nn.Module, seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for tensor in [*model.parameters(), *model.buffers()]:
-            if tensor.is_floating_point():
+            if tensor.is_complex():
+                tensor.copy_(torch.randn(tensor.shape, dtype=torch.complex64, generator=generator) * 0.5)
+            elif tensor.is_floating_point():
                 tensor.copy_(torch.rand(tensor.shape, generator=generator) * 0.5 + 0.01)

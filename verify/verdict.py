@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+import traceback
 from dataclasses import dataclass
+
+
+class CannotRunError(Exception):
+    """What keeps original and generated forward from being compared at all, and what to do about it.
+
+    `details` are for who asks for more: Python's traceback, what the device's process printed.
+    """
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.details = details
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +39,19 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A run that did not end: an operator raised, a capture failed, an order could not be finished."""
+    """A run that did not end, where the original's did: an operator raised, a capture failed.
+
+    `details` is Python's traceback.
+    """
 
     order: str
     message: str
+    details: str = ""
+
+    @classmethod
+    def of(cls, order: str, error: BaseException) -> Failure:
+        """The failure that an exception was."""
+        return cls(order, in_words(error), traceback_of(error))
 
     def __str__(self) -> str:
         return f"{self.order}: {self.message}"
@@ -40,7 +61,8 @@ class Failure:
 class Verdict:
     """All that one engine found.
 
-    `compared` says what was held against what, in words; `notes` what else is to be known (a launch log's part).
+    `compared` says what was held against what, in words; `evidence` is the relevant part of a launch log; `notes` say
+    what else is to be known, of outputs that agree too.
     """
 
     engine: str
@@ -49,9 +71,21 @@ class Verdict:
     calls: int
     differences: tuple[Difference, ...] = ()
     failures: tuple[Failure, ...] = ()
+    evidence: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether every output of every call agreed under every order."""
         return not self.differences and not self.failures
+
+
+def in_words(error: BaseException) -> str:
+    """An exception in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def traceback_of(error: BaseException) -> str:
+    """Python's own traceback of an exception."""
+    return "".join(traceback.format_exception(error)).rstrip()

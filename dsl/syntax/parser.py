@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,7 +16,15 @@ from streamsched.dsl.syntax.names import check_names
 from streamsched.dsl.syntax.rules import syntax_error
 from streamsched.dsl.syntax.source import Fault, Source
 from streamsched.dsl.syntax.statements import Piece, Remark, cut
-from streamsched.dsl.syntax.tree import Comment, Schedule, Statement
+from streamsched.dsl.syntax.tree import (
+    Comment,
+    InputsFromStatement,
+    InputStatement,
+    MemoryStatement,
+    ModelStatement,
+    Schedule,
+    Statement,
+)
 from streamsched.grammars.tables import load_parser
 
 ERROR_LIMIT = 20
@@ -37,17 +46,16 @@ class Parsed:
     complete: bool
 
 
-def parse(text: str, file: str) -> Parsed:
+def parse(text: str, file: str, instead: Mapping[str, str] | None = None) -> Parsed:
     """Parse the text of a `.sched` file and check its names. Faults are returned, never raised.
 
-    `file` is what spans call the text. Newlines may be of any kind, and a byte order mark may stand in front.
+    `file` is what spans call the text. Newlines may be of any kind, and a byte order mark may stand in front. `instead`
+    holds the texts, by what spans call them, of `model`, `input` and `memory` statements that stand in for its own.
     """
     source = Source(text, file)
-    reader = _Reader(source, [], [], [], set())
-    if "\0" in text:
-        reader.faults.append(_not_text(source))
-    else:
-        reader.read()
+    reader = _read(source)
+    for name, stand_in in (instead or {}).items():
+        _stand_in(reader, _read(Source(stand_in, name)))
     schedule = Schedule(tuple(reader.statements), tuple(reader.comments), span=source.span(0, len(text)))
     if len(reader.faults) > ERROR_LIMIT:
         faults = [*reader.faults[:ERROR_LIMIT], _too_many(reader.faults[-1])]
@@ -55,6 +63,29 @@ def parse(text: str, file: str) -> Parsed:
     torn = frozenset(reader.torn) if reader.faults else None
     found = [*map(syntax_error, reader.faults), *check_names(schedule, torn)]
     return Parsed(schedule, tuple(sorted(found, key=lambda finding: finding.span)), not reader.faults)
+
+
+def _read(source: Source) -> _Reader:
+    reader = _Reader(source, [], [], [], set())
+    if "\0" in source.text:
+        reader.faults.append(_not_text(source))
+    else:
+        reader.read()
+    return reader
+
+
+def _stand_in(reader: _Reader, other: _Reader) -> None:
+    """Put the statements of `other` where those of their kind are, or else at the end."""
+    for kinds in ((ModelStatement,), (InputStatement, InputsFromStatement), (MemoryStatement,)):
+        given = [statement for statement in other.statements if isinstance(statement, kinds)]
+        if not given:
+            continue
+        own = [index for index, statement in enumerate(reader.statements) if isinstance(statement, kinds)]
+        kept = [statement for statement in reader.statements if not isinstance(statement, kinds)]
+        place = own[0] if own else len(kept)
+        reader.statements[:] = [*kept[:place], *given, *kept[place:]]
+    reader.faults.extend(other.faults)
+    reader.torn.update(other.torn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def can_simulate_npu() -> bool:
 
 def met_hidden_npu(traced: Traced) -> bool:
     """Whether a trace failed because the model wants torch_npu, which was hidden from it."""
-    return traced.trace is None and any("import of torch_npu halted" in d.message for d in traced.diagnostics)
+    return traced.trace is None and any("it imports torch_npu" in d.message for d in traced.diagnostics)
 
 
 def trace_in_child(request: TraceRequest, verbose: bool) -> Traced:

@@ -25,7 +25,6 @@ from streamsched.verify.evidence import errors
 from streamsched.verify.launches import program_of
 from streamsched.verify.live import live
 from streamsched.verify.request import Request
-from streamsched.verify.samples import sample_inputs
 
 
 def count(program: Program, kind: StepKind) -> int:
@@ -45,9 +44,9 @@ def issued(name: str, engine: str) -> dict[str, Any]:
     assert plan is not None and found.trace is not None
     request = Request(schedule(name), engine, 0, 2, instead=TINY[name])
     device = device_of(request)
-    with live(trace_request(found.schedule, found.file.base), found.trace, 0) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
-        samples = [sample_inputs(found.trace, call) for call in range(2)]
+        samples = [alive.sample(call) for call in range(2)]
         subject = bound(generate(plan, engine), alive, request, device)
         records = first_launches(subject, alive, samples, device)
     log = program_of(records)

@@ -28,9 +28,9 @@ from streamsched.verify.device import Device, bound, differing, expected, first_
 from streamsched.verify.devices import device_of
 from streamsched.verify.evidence import errors
 from streamsched.verify.launches import program_of
-from streamsched.verify.live import Live, Sample, live
+from streamsched.verify.live import Live, live
 from streamsched.verify.request import Request
-from streamsched.verify.samples import sample_inputs
+from streamsched.verify.samples import Sample
 from streamsched.verify.steering import SimulatedOrder
 
 LOGGED = 2
@@ -122,9 +122,9 @@ def removals(name: str, engine: str) -> Iterator[tuple[str, ...]]:
     found = loaded(name, engine)
     assert found.program is not None and found.trace is not None
     text = generate(found.program, engine)
-    with live(trace_request(found.schedule, found.file.base), found.trace, 0) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
-        samples = [sample_inputs(found.trace, call) for call in range(request.calls)]
+        samples = [alive.sample(call) for call in range(request.calls)]
         reference = expected(alive, request, device, samples)
         setting = Setting(found.program, alive, request, device, samples, reference)
         for sync in syncs(text, found.program):

@@ -23,7 +23,6 @@ from streamsched.verify.device import bound
 from streamsched.verify.devices import device_of
 from streamsched.verify.live import Live, live
 from streamsched.verify.request import Request
-from streamsched.verify.samples import sample_inputs
 
 PLANTED = {
     schedule("multi_stream"): ("B_done.wait()", "B.record_stream(stream1)"),
@@ -71,7 +70,7 @@ def reported(text: str, alive: Live, request: Request) -> list[str]:
     missing.clear()
     races: list[str] = []
     subject = bound(text, alive, request, device_of(request))
-    given = [alive.call(sample_inputs(alive.trace, call), "npu") for call in range(2)]
+    given = [alive.call(alive.sample(call), "npu") for call in range(2)]
     NPU.synchronize()
     with KeepEmpty():
         try:
@@ -99,7 +98,7 @@ def reports(found: Loaded, *left_out: str) -> list[list[str]]:
     text = generate(found.program, "npu")
     assert all(text.count(f" {line}") == 1 for line in left_out), text
     request = Request(found.file.path, "npu")
-    with live(trace_request(found.schedule, found.file.base), found.trace, 0) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
         texts = [text, *(text.replace(f" {line}", " pass") for line in left_out)]
         return [reported(each, alive, request) for each in texts]

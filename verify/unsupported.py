@@ -1,0 +1,49 @@
+"""What cannot run on a device at all, told from what runs there and is wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from streamsched.npu_sim import control, environment
+from streamsched.verify.verdict import CannotRunError, in_words, traceback_of
+
+_NO_KERNEL = re.compile(r"(\w+) has no (?:kernel|entry)")
+_NO_SUCH_INDEX = re.compile(r"out of range|out of bounds|is outside of")
+
+_FALLBACK = re.compile(r"The operator '([\w:.]+)' is not currently supported on the NPU backend and will fall back")
+
+
+def original_raises(error: Exception) -> CannotRunError:
+    """What it means that the original forward raised on the device of this process."""
+    said = _device_error() or in_words(error)
+    return missing_kernel(error) or CannotRunError(
+        f"cannot run: the original forward raises on random inputs: {said}{_advice(said)}",
+        traceback_of(error),
+    )
+
+
+def missing_kernel(error: Exception) -> CannotRunError | None:
+    """What an error of the simulated NPU says if it lacks an operator, or knows one only in part; else None."""
+    said = _device_error()
+    if said is None or _NO_SUCH_INDEX.search(said):
+        return None
+    named = _NO_KERNEL.match(said)
+    what = f"operator {named[1]} has no kernel in the simulated NPU" if named else f"on the simulated NPU: {said}"
+    return CannotRunError(f"cannot run: {what}", f"{said}\n{traceback_of(error)}")
+
+
+def _device_error() -> str | None:
+    return control.error() if environment.inside() else None
+
+
+def _advice(said: str) -> str:
+    if not _NO_SUCH_INDEX.search(said):
+        return ""
+    return '; bound the input that indexes with --range "NAME=LOW..HIGH"'
+
+
+def fallbacks(lines: Iterable[str]) -> tuple[str, ...]:
+    """The operators that torch_npu ran on the CPU, by what its process printed."""
+    found = (_FALLBACK.search(line) for line in lines)
+    return tuple(dict.fromkeys(match[1] for match in found if match))
