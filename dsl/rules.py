@@ -8,6 +8,7 @@ from streamsched.dsl.check.registry import RULES as CHECK_RULES
 from streamsched.dsl.plan.rules import RULES as PLAN_RULES
 from streamsched.dsl.rule import Rule
 from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
+from streamsched.dsl.trace.collective_rules import RULES as COLLECTIVE_RULES
 from streamsched.dsl.trace.leaf_rules import RULES as LEAF_RULES
 from streamsched.dsl.trace.rules import RULES as TRACE_RULES
 from streamsched.dsl.trace.scope_rules import RULES as SCOPE_RULES
@@ -17,6 +18,7 @@ def _by_code() -> dict[str, Rule[..., Any]]:
     rules: tuple[Rule[..., Any], ...] = (
         *SYNTAX_RULES,
         *TRACE_RULES,
+        *COLLECTIVE_RULES,
         *LEAF_RULES,
         *SCOPE_RULES,
         *PLAN_RULES,

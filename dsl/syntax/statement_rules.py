@@ -31,6 +31,7 @@ from streamsched.dsl.syntax.tree import (
 )
 from streamsched.dsl.syntax.usage import DEFAULT, Names, selectors_of
 
+_MOST_RANKS = 1 << 20
 TARGETS = ("npugraph_ex", "npu", "cuda", "cpu")
 DTYPES = ("f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2", "i8", "i16", "i32", "i64", "u8", "bool", "c64", "c128")
 TORCH_DTYPES = (
@@ -301,6 +302,8 @@ def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
         case WorldStatement(ranks):
             if ranks < 1:
                 yield statement.span, f"the number of ranks is 1 or more, not {ranks}"
+            if ranks > _MOST_RANKS:
+                yield statement.span, f"the number of ranks is {_MOST_RANKS:,} or less, not {ranks}"
     for selector in selectors_of(statement):
         match selector:
             case LineSelector(_, first, last):
@@ -318,7 +321,7 @@ def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
 def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
     """A part of the language that this version reads and cannot carry out.
 
-    `world`, `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
+    `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
     What they ask for is not done, and leaving it out in silence would generate other code than was asked for.
 
     Example:
@@ -342,9 +345,8 @@ def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
                     yield not_supported_yet.diagnostic(spec.span, message, help="write the size as a number")
 
 
-_NOT_YET = {FakesStatement: "fakes", WorldStatement: "world", CostStatement: "cost"}
+_NOT_YET = {FakesStatement: "fakes", CostStatement: "cost"}
 _INSTEAD = {
     "fakes": "leave it out, and import the file in the model's",
-    "world": "leave it out: a model without collectives needs none",
     "cost": "leave it out: it only serves predictions",
 }

@@ -44,7 +44,7 @@ SCHEDULES = [
     Schedule("smart quotes", GOOD.encode() + "group g = op “mm”\n".encode(), 1, "SYN101"),
     Schedule("control characters", GOOD.encode() + b"group \x1b[31m = op\n", 1, "SYN101"),
     Schedule("no model", b"schedule a\n", 1, "model"),
-    Schedule("not supported yet", GOOD.encode() + b"world 8\n", 1, "not supported yet"),
+    Schedule("not supported yet", GOOD.encode() + b'group g = op "mm"\ncost g = 1us\n', 1, "not supported yet"),
     Schedule("a file without end of line", GOOD.rstrip("\n").encode(), 0, ""),
     Schedule("model file missing", MODEL.format("gone.py:build").encode(), 1, "TRC101"),
     Schedule("attribute missing", MODEL.format("model.py:biuld").encode(), 1, "TRC101"),

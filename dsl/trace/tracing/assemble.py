@@ -30,10 +30,11 @@ from streamsched.dsl.trace.model import (
     Statement,
     StorageKind,
 )
-from streamsched.dsl.trace.tracing import effects
+from streamsched.dsl.trace.tracing import collectives, effects
 from streamsched.dsl.trace.tracing.accessors import module_accessor
 from streamsched.dsl.trace.tracing.arguments import class_name, describe, map_refs
 from streamsched.dsl.trace.tracing.calls import CallRecord
+from streamsched.dsl.trace.tracing.collectives import Communication
 from streamsched.dsl.trace.tracing.effects import Effect, Operand
 from streamsched.dsl.trace.tracing.flags import flags, input_objects
 from streamsched.dsl.trace.tracing.frames import to_characters
@@ -56,6 +57,7 @@ class Assembled:
     unsupported: tuple[Node, ...]
     bad_constants: tuple[BadConstant, ...]
     objects: tuple[tuple[str, str], ...]
+    communication: Communication
 
 
 def assemble(
@@ -80,6 +82,7 @@ def assemble(
         tuple(builder.flat.unsupported),
         tuple(builder.values.bad),
         input_objects(given, [builder.values[index].expression for index in inputs]),
+        builder.communication,
     )
 
 
@@ -89,6 +92,7 @@ class _Ops:
     def __init__(self, root: torch.nn.Module, program: ExportedProgram, recorder: Recorder) -> None:
         self.flat = flatten(program.graph_module)
         self.values = Values(root, program, self.flat, recorder)
+        self.communication = collectives.Communication(root, self.values.memory)
         self.ops: list[Op] = []
         self._root = root
         self._recorder = recorder
@@ -142,6 +146,8 @@ class _Ops:
         operands = self._operands(node)
         results = self._results(node)
         effect = self._effect(node, operands, [tensor for _, _, tensor in results])
+        if collectives.is_wait(node.target):
+            effect = self._joining(node, operands)
         looks = not effects.looks_at_metadata(node.target)
         reads = [s for value, operand in operands if looks and not operand.out for s in self.values[value].storages]
         if effect.kind is OpKind.VIEW:
@@ -154,16 +160,22 @@ class _Ops:
             writes.append(generator)
         if effect.host_sync:
             writes.append(self.values.memory.order("host", StorageKind.HOST))
+        args = [self._argument(arg) for arg in node.args]
+        group = ""
+        if collectives.is_collective(node.target):
+            path = self._recorder.calls.records[issue.call].path
+            group, args[collectives.group_place(node.target)] = self.communication.group(node, path)
         made = [
             self._place(name, result, tensor, placement, operands, writes, issue)
             for (name, result, tensor), placement in zip(results, effect.placements, strict=True)
         ]
+        self.communication.note(node.target, group, reads, writes)
         self.ops.append(
             Op(
                 name=node.name,
                 target=LEAF if self._recorder.leaves.of(node.target) else _target(node.target),
                 kind=effect.kind,
-                args=tuple(self._argument(arg) for arg in node.args),
+                args=tuple(args),
                 kwargs=tuple((name, self._argument(arg)) for name, arg in node.kwargs.items()),
                 result=_tree(node.meta.get("val"), iter(made)),
                 reads=tuple(dict.fromkeys(reads)),
@@ -205,6 +217,12 @@ class _Ops:
             return effects.analyse(node.target, values, given, results)
         placements = tuple(effects.Placement((), False, None) for _ in results)
         return Effect(OpKind.VIEW, False, False, placements)  # Python's arithmetic on traced numbers
+
+    def _joining(self, node: Node, operands: list[tuple[int, Operand]]) -> Effect:
+        """The effect of a wait for a collective, which takes a place in its stream; of any later one, none."""
+        storages = [s for value, _ in operands for s in self.values[value].storages]
+        kind = OpKind.KERNEL if self.communication.waits(node.target, storages) else OpKind.VIEW
+        return Effect(kind, False, False, (effects.Placement((0,), False, None),))
 
     def _results(self, node: Node) -> list[tuple[str, Node | None, Any]]:
         """Name, node and tensor of each value that a node makes."""

@@ -17,10 +17,11 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.nearest import did_you_mean
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import collective_rules, rules
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
-from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing import failures, world
+from streamsched.dsl.trace.tracing.collectives import shared_groups
 from streamsched.dsl.trace.tracing.frames import Internals
 
 
@@ -97,7 +98,7 @@ def _on_meta(model: torch.nn.Module) -> torch.nn.Module:
     tensors = {id(t): t for t in _tensors(model)}
     if all(t.device.type == "meta" for t in tensors.values()):
         return model
-    memo: dict[int, Any] = {key: _to_meta(tensor) for key, tensor in tensors.items()}
+    memo: dict[int, Any] = {key: _to_meta(tensor) for key, tensor in tensors.items()} | shared_groups(model)
     return copy.deepcopy(model, memo)
 
 
@@ -187,4 +188,7 @@ def raised(session: Session, error: BaseException, span: Span, what: str) -> Dia
     related, notes = session.related(error), session.notes(error)
     if isinstance(error, SystemExit):
         return rules.model_exits(span, f"{what}: it exits (code {error.code})", related, notes)
+    if world.is_wanting(str(error)) and not session.request.world:
+        message = f"{what} without a process group"
+        return collective_rules.world_missing(session.request.schedule_span, message, related, notes)
     return rules.model_raises(span, f"{what}: {failures.cause(error)}", related, notes)

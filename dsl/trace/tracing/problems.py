@@ -11,9 +11,9 @@ from torch.export import ExportedProgram
 from torch.fx import Node
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import leaf_rules, rules
+from streamsched.dsl.trace import collective_rules, leaf_rules, rules
 from streamsched.dsl.trace.model import NONE
-from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing import collectives, failures
 from streamsched.dsl.trace.tracing.arguments import instances, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
@@ -60,6 +60,7 @@ def problems(
     for bad in parts.bad_constants:
         related = _related(session, recorder, bad.node, "the constant is made here")
         found.append(rules.constant_without_values(span, bad.message, related))
+    found += _communication(session, program, parts, recorder)
     if recorder.calls.rebound:
         message = f"forward() puts another tensor into {recorder.calls.rebound[0]}, which generated code cannot do"
         advice = "copy into the tensor that is there: `copy_()`"
@@ -82,6 +83,24 @@ def _unprintable_leaves(session: Session, parts: Assembled, recorder: Recorder) 
                 message = f"the call of the leaf `{leaf.path}` cannot be written: it is given {unknown}"
                 advice = "give it tensors, constants, and tuples, lists and dicts of these"
                 yield leaf_rules.unsuitable_leaf(leaf.request.span, message, related, advice)
+
+
+def _communication(
+    session: Session, program: ExportedProgram, parts: Assembled, recorder: Recorder
+) -> Iterator[Diagnostic]:
+    """What of its communication a model cannot be traced with."""
+    span = session.request.model_span
+    for node in program.graph.nodes:
+        if collectives.is_unordered(node.target):
+            message = f"forward() calls `{node.target}`, which has no result to order by"
+            related = _related(session, recorder, node, "here")
+            yield collective_rules.collective_not_traced(span, message, related)
+    if parts.communication.begun and not session.request.world:
+        message = "forward() uses collectives, and the schedule does not say in how many ranks"
+        yield collective_rules.world_missing(session.request.schedule_span, message, ())
+    for node in parts.communication.unreachable:
+        message = f"no attribute of the model holds the process group of `{node.name}`"
+        yield collective_rules.group_not_reachable(span, message, _related(session, recorder, node, "the collective"))
 
 
 def _unknown_result(session: Session, program: ExportedProgram, recorder: Recorder, unknown: str) -> Diagnostic:

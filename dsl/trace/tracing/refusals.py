@@ -6,8 +6,8 @@ import re
 from types import CodeType
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
-from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.tracing import failures, remedies
+from streamsched.dsl.trace import collective_rules, rules
+from streamsched.dsl.trace.tracing import failures, remedies, world
 from streamsched.dsl.trace.tracing.leaves import UnsuitableLeafError
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import Recorder
@@ -22,6 +22,8 @@ _DATA_DEPENDENT = frozenset(
     ]
 )
 _DATA_WORDS = ("data-dependent", "data dependent", "Cannot call item() on", "meta tensors", "no data", "unbacked")
+_C10D_NODE = re.compile(r"Node\.meta (\w+?)(?:_\d+)? has invalid val field .*ScriptObject", re.DOTALL)
+_DIFFERENTIABLE = re.compile(r"torch\.distributed\.nn\.functional\.\w+ is not supported")
 _UNKNOWN_RESULT = re.compile(r"Found <class '(.*?)'> in output, which is not a known type")
 _DEVICE_ADVICE = "add `device=x.device` where the tensor is made, `x` being an input; or register it as a buffer"
 _CONSTRUCT_WORDS = (
@@ -48,6 +50,9 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
     lacking = remedies.missing_fake(session, recorder, chain, related, notes)
     if lacking is not None:
         return lacking
+    communicating = _communication(session, text, related, notes)
+    if communicating is not None:
+        return communicating
     if any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS):
         return remedies.blind_leaf(recorder, chain, related, notes) or rules.data_dependent(
             span,
@@ -66,6 +71,28 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
         return rules.unsupported_construct(span, message, related, notes)
     return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes)
+
+
+def _communication(
+    session: Session, text: str, related: tuple[Related, ...], notes: tuple[str, ...]
+) -> Diagnostic | None:
+    """What torch refused about the communication of a model, if it was that."""
+    span = session.request.model_span
+    at = _statement_words(related)
+    if world.is_wanting(text) and not session.request.world:
+        message = f"forward() needs a process group{at}"
+        return collective_rules.world_missing(session.request.schedule_span, message, related, notes)
+    if "async version of inplace op" in text or "distributed_c10d.Work" in text:
+        message = f"forward() calls a collective with `async_op=True`{at}"
+        return collective_rules.async_collective(span, message, related, notes)
+    in_place = _C10D_NODE.search(text)
+    if in_place is not None:
+        message = f"forward() calls `dist.{in_place[1].rstrip('_')}`, whose result torch.export cannot tell"
+        return collective_rules.collective_not_traced(span, message, related, notes)
+    if _DIFFERENTIABLE.search(text):
+        message = f"forward() calls a differentiable collective{at}"
+        return collective_rules.collective_not_traced(span, message, related, notes)
+    return None
 
 
 def _unknown_result(session: Session, recorder: Recorder, cls: str, notes: tuple[str, ...]) -> Diagnostic:

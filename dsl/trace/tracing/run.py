@@ -34,6 +34,7 @@ from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
 from streamsched.dsl.trace.tracing.scope import trace_scope
+from streamsched.dsl.trace.tracing.world import ranks
 
 
 def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -> Traced:
@@ -41,7 +42,7 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
     user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)))
-    with user, autocast.watched(session.internals, sources) as regions:
+    with user, ranks(request.world), autocast.watched(session.internals, sources) as regions:
         report("building the model")
         model = load_model(session)
         if isinstance(model, Diagnostic):
