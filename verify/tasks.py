@@ -52,7 +52,7 @@ class _Builder:
         used: dict[int, list[int]] = {}
         for index, step in enumerate(self.program.steps):
             if step.runs:
-                self._run(number, index, step.stream)
+                self._run(number, index, step.stream, step.issuer)
             elif step.kind is StepKind.RECORD:
                 recorded[step.event] = self.last.get(step.stream)
                 pending = self.pending.get(step.stream)
@@ -68,8 +68,8 @@ class _Builder:
             elif step.kind is StepKind.FREE:
                 self._free(number, index, step.stream, used.get(step.storage, ()))
 
-    def _run(self, number: int, index: int, stream: int) -> None:
-        blocks = tuple(self.freed.pop(stream, ()))
+    def _run(self, number: int, index: int, stream: int, issuer: int) -> None:
+        blocks = tuple(self.freed.pop(issuer, ()))
         self._add(Task(TaskKind.RUN, number, index, stream, self._after(stream), blocks), stream)
 
     def _fence(self, number: int, index: int, stream: int) -> None:

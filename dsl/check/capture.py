@@ -75,6 +75,8 @@ def unjoined_stream(facts: Facts) -> Iterator[Diagnostic]:
     program = facts.program
     for region in regions(facts):
         for side, index in unjoined(facts, region).items():
+            if program.streams[side].of_group:
+                continue  # `unawaited-collective` tells it
             end, origin = _boundary(program, region.end), stream(program, region.origin)
             yield unjoined_stream.diagnostic(
                 placement(program, index),

@@ -29,7 +29,7 @@ def placement(program: Program, *steps: int) -> Span:
     for index in steps:
         step = program.steps[index]
         for group in (program.groups[number] for number in step.groups):
-            if group.placed is not None and group.stream == step.stream:
+            if group.placed is not None and group.stream == step.issuer:
                 return group.placed
     return program.span
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from streamsched.dsl.check.accesses import Race, missing_waits
 from streamsched.dsl.check.bounds import Bounds, bounds_of
+from streamsched.dsl.check.communication import collectives, unordered
 from streamsched.dsl.check.groups import Extent, extents, new_groups
 from streamsched.dsl.check.lifetimes import Reuse, reuses
 from streamsched.dsl.program.clocks import Clocks, clocks
@@ -55,6 +56,16 @@ class Facts:
         return tuple(missing_waits(self.program))
 
     @cached_property
+    def collectives(self) -> tuple[int, ...]:
+        """The steps that begin a collective."""
+        return collectives(self.program)
+
+    @cached_property
+    def unordered_collectives(self) -> tuple[tuple[int, int], ...]:
+        """The pairs of consecutive collectives that nothing orders."""
+        return tuple(unordered(self.program, self.collectives))
+
+    @cached_property
     def reuses(self) -> tuple[Reuse, ...]:
         """What becomes of each freed block that several streams have used, over two calls."""
         return tuple(reuses(self.program))
@@ -66,6 +77,7 @@ class Facts:
 
     @cached_property
     def new_groups(self) -> dict[int, str]:
-        """By step: what a new group for it alone is to be called, for the steps that miss a wait."""
-        ends = (index for races in self.missing for index in (races[0].before, races[0].after))
+        """By step: what a new group for it alone is to be called, for the steps that miss an order."""
+        ends = [index for races in self.missing for index in (races[0].before, races[0].after)]
+        ends += [index for pair in self.unordered_collectives for index in pair]
         return new_groups(self.program, dict.fromkeys(ends))

@@ -43,10 +43,10 @@ def reuses(program: Program) -> Iterator[Reuse]:
     blocks = _Blocks(program)
     for index, step in enumerate(program.steps):
         if not step.runs:
-            blocks.release(index, step)
+            blocks.release(index, step, progress)
         else:
-            if step.stream in blocks.free:
-                yield from blocks.allocate(index, step.stream, progress)
+            if step.issuer in blocks.free:
+                yield from blocks.allocate(index, step.issuer, progress)
             blocks.use(index, step, progress.counts[step.stream])
         progress.issue(step)
     progress.next_call()
@@ -54,8 +54,8 @@ def reuses(program: Program) -> Iterator[Reuse]:
     for index, step in enumerate(program.steps):
         if not blocks.free:
             return
-        if step.runs and step.stream in blocks.free:
-            yield from blocks.allocate(index, step.stream, progress)
+        if step.runs and step.issuer in blocks.free:
+            yield from blocks.allocate(index, step.issuer, progress)
         progress.issue(step)
 
 
@@ -85,12 +85,13 @@ class _Blocks:
             if homes[storage] != stream:
                 self.uses.setdefault(storage, {})[stream] = Use(index, place)
 
-    def release(self, index: int, step: Step) -> None:
+    def release(self, index: int, step: Step, progress: Progress) -> None:
         """Issue a free or a record_stream; any other step changes nothing."""
         if step.kind is StepKind.FREE:
             if step.storage in self.uses:
                 recorded = frozenset(self.recorded.get(step.storage, ()))
-                freed = _Freed(index, step.storage, self.uses[step.storage], recorded)
+                open_uses = _uncovered(self.uses[step.storage], recorded, progress)
+                freed = _Freed(index, step.storage, open_uses, recorded)
                 self.free.setdefault(self.homes[step.storage], []).append(freed)
         elif step.kind is StepKind.RECORD_STREAM:
             self.recorded.setdefault(step.storage, set()).add(step.stream)
@@ -101,3 +102,16 @@ class _Blocks:
         for block in self.free.pop(stream, ()):
             unfinished = {other: use.step for other, use in block.uses.items() if use.place >= seen[other]}
             yield Reuse(block.free, block.storage, index, unfinished, block.recorded)
+
+
+def _uncovered(uses: dict[int, Use], recorded: frozenset[int], progress: Progress) -> dict[int, Use]:
+    """The uses that a `record_stream` for another stream does not cover: the allocator waits for what is issued there
+    by now, and with it for all that was waited for there.
+    """
+    if not recorded:
+        return uses
+    return {
+        stream: use
+        for stream, use in uses.items()
+        if stream in recorded or all(use.place >= progress.seen[other][stream] for other in recorded)
+    }

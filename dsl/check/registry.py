@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from streamsched.dsl.check import capture, memory, ordering, target
+from streamsched.dsl.check import capture, collectives, memory, ordering, target
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.program.steps import Program
 
-RULES = (*ordering.RULES, *memory.RULES, *capture.RULES, *target.RULES)
+RULES = (*ordering.RULES, *collectives.RULES, *memory.RULES, *capture.RULES, *target.RULES)
 
 
 def check(program: Program) -> tuple[Diagnostic, ...]:

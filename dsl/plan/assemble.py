@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from streamsched.dsl.plan.collectives import Collectives, neighbours
 from streamsched.dsl.plan.dependence import Dependency
 from streamsched.dsl.plan.lifetime import lives, protect
 from streamsched.dsl.plan.places import Locator
 from streamsched.dsl.plan.resolve import Resolved
 from streamsched.dsl.plan.settings import Settings
-from streamsched.dsl.plan.sync import Need, entry_and_exit, minimal_sync, order_needs
+from streamsched.dsl.plan.sync import Implied, Need, entry_and_exit, minimal_sync, order_needs
 from streamsched.dsl.plan.writer import Issue, Writer, output_storages
 from streamsched.dsl.program.steps import (
     DEFAULT,
@@ -27,33 +28,56 @@ def assemble(
     resolved: Resolved,
     trace: Trace,
     locator: Locator,
+    collectives: Collectives,
     issued: Sequence[int],
     demanded: Sequence[Dependency],
     held: Sequence[tuple[int, ...]],
 ) -> Program:
     """The program that issues the ops in the order `issued`, with minimal sync and every lifetime protected."""
-    issue = Issue(
-        tuple(issued),
-        (DEFAULT, *(resolved.streams[op] for op in issued), DEFAULT),
-        {op: rank for rank, op in enumerate(issued, start=1)},
-    )
+    issue = _issue(resolved, collectives, issued)
     required = _required(resolved, issue, settings)
     needs = _needs(required, issue, demanded if settings.sync == "auto" else (), trace)
+    if collectives.groups:
+        _tell_collectives(needs, issue, resolved, collectives, settings.sync == "auto")
+    implied = Implied(issue.issuers, issue.awaited)
     storages = _storages(trace, issue)
     uses = [(), *((*trace.ops[op].reads, *trace.ops[op].writes) for op in issue.ops), ()]
     names = [(), *(held[op] for op in issue.ops), ()]
     freed = (StorageKind.OP, StorageKind.INPUT) if settings.scoped else (StorageKind.OP,)
     homes = {i: s.home for i, s in enumerate(storages) if s.kind in freed}
     kept = frozenset(i for i, storage in enumerate(storages) if storage.output)
-    lifes = lives(uses, names, homes, issue.streams, kept)
-    sync = minimal_sync(issue.streams, len(settings.streams), needs)
+    lifes = lives(uses, names, homes, issue.issuers, kept)
+    sync = minimal_sync(issue.streams, len(settings.streams), needs, implied)
     protection = protect(lifes, sync, settings.memory, settings.whole_graph)
     if protection.joins:
         for rank, need in protection.joins:
             needs[rank].append(need)
-        sync = minimal_sync(issue.streams, len(settings.streams), needs)
+        sync = minimal_sync(issue.streams, len(settings.streams), needs, implied)
     writer = Writer(resolved, trace, locator, issue, sync, storages)
     return writer.program(settings, required, lifes, protection)
+
+
+def _issue(resolved: Resolved, collectives: Collectives, issued: Sequence[int]) -> Issue:
+    """The ops in issue order, with the streams that they run on and are issued from."""
+    issuers = (DEFAULT, *(resolved.streams[op] for op in issued), DEFAULT)
+    rank = {op: number for number, op in enumerate(issued, start=1)}
+    running = (collectives.stream(op, issuer) for op, issuer in zip(issued, issuers[1:-1], strict=True))
+    awaited = {rank[op]: tuple(rank[c] for c in found) for op, found in collectives.awaited().items()}
+    return Issue(tuple(issued), (DEFAULT, *running, DEFAULT), rank, issuers, awaited)
+
+
+def _tell_collectives(
+    needs: list[list[Need]], issue: Issue, resolved: Resolved, collectives: Collectives, auto: bool
+) -> None:
+    """Leave out what only a process group's own stream could record: whoever waits for a collective stands for it.
+
+    `sync auto` orders the collectives that may otherwise run at once, as different ranks may choose different orders.
+    """
+    begun = {issue.rank[op] for op in collectives.groups}
+    for owner, wanted in enumerate(needs):
+        needs[owner] = [need for need in wanted if need.before not in begun]
+    for wait, op in neighbours(issue.ops, resolved.streams, collectives) if auto else ():
+        needs[issue.rank[op]].append(Need(issue.rank[wait], Hazard.WAW, collectives.groups[op]))
 
 
 def _required(resolved: Resolved, issue: Issue, settings: Settings) -> list[Order]:
@@ -88,7 +112,7 @@ def _needs(required: Sequence[Order], issue: Issue, demanded: Sequence[Dependenc
             needs[rank].append(need)
     for dependency in demanded:
         before, after = issue.rank[dependency.before], issue.rank[dependency.after]
-        if issue.streams[before] != issue.streams[after]:
+        if issue.streams[before] != issue.issuers[after]:
             needs[after].append(Need(before, dependency.hazard, dependency.storage))
     if demanded:
         last: dict[int, int] = {}
@@ -106,7 +130,7 @@ def _storages(trace: Trace, issue: Issue) -> tuple[Storage, ...]:
     home: dict[int, int] = {}
     for rank, op in enumerate(issue.ops, start=1):
         for storage in trace.ops[op].writes:
-            home.setdefault(storage, issue.streams[rank])
+            home.setdefault(storage, issue.issuers[rank])
     names = _storage_names(trace)
     return tuple(
         Storage(

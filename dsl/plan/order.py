@@ -24,16 +24,29 @@ class Precedence:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The orders to honour: ops are numbered by the trace, the precedence `k` is the virtual node `ops + k`."""
+    """The orders to honour: ops are numbered by the trace, the precedence `k` is the virtual node `ops + k`.
+
+    `turns` are the ops in the order that is kept where nothing else decides.
+    """
 
     ops: int
     nodes: tuple[int, ...]  # the ops that have a place in a stream
     successors: tuple[tuple[int, ...], ...]
     precedences: tuple[Precedence, ...]
+    turns: Sequence[int]
 
 
-def build(ops: int, nodes: Sequence[int], pairs: Iterable[tuple[int, int]], precedences: Sequence[Precedence]) -> Graph:
-    """The graph of the pairs (before, after) and the precedences. One virtual node each, never pairs of ops."""
+def build(
+    ops: int,
+    nodes: Sequence[int],
+    pairs: Iterable[tuple[int, int]],
+    precedences: Sequence[Precedence],
+    turns: Sequence[int] | None = None,
+) -> Graph:
+    """The graph of the pairs (before, after) and the precedences. One virtual node each, never pairs of ops.
+
+    `turns` is program order where it is not given.
+    """
     successors: list[list[int]] = [[] for _ in range(ops + len(precedences))]
     for before, after in pairs:
         successors[before].append(after)
@@ -41,37 +54,48 @@ def build(ops: int, nodes: Sequence[int], pairs: Iterable[tuple[int, int]], prec
         for op in precedence.before:
             successors[op].append(number)
         successors[number].extend(precedence.after)
-    return Graph(ops, tuple(nodes), tuple(map(tuple, successors)), tuple(precedences))
+    return Graph(ops, tuple(nodes), tuple(map(tuple, successors)), tuple(precedences), turns or range(ops))
 
 
 def issue_order(graph: Graph) -> tuple[tuple[int, ...], frozenset[int]]:
     """The ops in issue order, and the nodes (virtual ones too) that a cycle keeps from being issued.
 
-    Of the ops that may be issued, the earliest in program order is next.
+    Of the ops that may be issued, the first in `graph.turns` is next.
     """
+    turn = _places(graph.turns)
     waiting = [0] * len(graph.successors)
     for after in graph.successors:
         for node in after:
             waiting[node] += 1
     virtual = range(graph.ops, len(graph.successors))
     ready = [node for node in (*graph.nodes, *virtual) if not waiting[node]]
-    heap = [node for node in ready if node < graph.ops]
+    heap = [turn[node] for node in ready if node < graph.ops]
     passing = deque(node for node in ready if node >= graph.ops)
     heapq.heapify(heap)
     issued: list[int] = []
     done = 0
     while heap or passing:
-        node = passing.popleft() if passing else heapq.heappop(heap)
+        node = passing.popleft() if passing else graph.turns[heapq.heappop(heap)]
         done += 1
         if node < graph.ops:
             issued.append(node)
         for after in graph.successors[node]:
             waiting[after] -= 1
             if not waiting[after]:
-                passing.append(after) if after >= graph.ops else heapq.heappush(heap, after)
+                passing.append(after) if after >= graph.ops else heapq.heappush(heap, turn[after])
     if done == len(graph.nodes) + len(virtual):
         return tuple(issued), frozenset()
     return tuple(issued), frozenset(node for node in (*graph.nodes, *virtual) if waiting[node])
+
+
+def _places(turns: Sequence[int]) -> Sequence[int]:
+    """The place of each op in `turns`."""
+    if isinstance(turns, range):
+        return turns
+    places = [0] * len(turns)
+    for place, op in enumerate(turns):
+        places[op] = place
+    return places
 
 
 def explain_cycle(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.plan.assemble import assemble
+from streamsched.dsl.plan.collectives import collectives_of, ended, group_streams, settled, turns
 from streamsched.dsl.plan.dependence import dependencies, held_storages, name_dependencies
 from streamsched.dsl.plan.order import build, explain_cycle, issue_order
 from streamsched.dsl.plan.places import Locator
@@ -36,13 +37,16 @@ def plan(schedule: Schedule, trace: Trace, base: str, target: str | None = None)
     found = list(resolved.diagnostics)
     if any(d.severity is Severity.ERROR for d in found):
         return Plan(None, tuple(found))
-    demanded = dependencies(trace)
+    collectives = collectives_of(trace, len(settings.streams))
+    settings = replace(settings, streams=(*settings.streams, *group_streams(trace)))
+    resolved = replace(resolved, precedences=ended(resolved.precedences, collectives))
+    demanded = settled(dependencies(trace), collectives) if collectives.groups else dependencies(trace)
     held = held_storages(trace)
     pairs = [(d.before, d.after) for d in demanded] + name_dependencies(trace, held)
-    graph = build(len(trace.ops), resolved.nodes, pairs, resolved.precedences)
+    graph = build(len(trace.ops), resolved.nodes, pairs, resolved.precedences, turns(trace, resolved, collectives))
     issued, stuck = issue_order(graph)
     if stuck:
         names = [trace.ops[op].name for op in range(len(trace.ops))]
         sources = [locator.source(op) if op in stuck else None for op in range(len(trace.ops))]
         return Plan(None, (*found, *explain_cycle(graph, stuck, names, sources)))
-    return Plan(assemble(settings, resolved, trace, locator, issued, demanded, held), tuple(found))
+    return Plan(assemble(settings, resolved, trace, locator, collectives, issued, demanded, held), tuple(found))

@@ -6,7 +6,7 @@ The nodes here are *ranks*: places in issue order. Rank 0 is entry, the last ran
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,14 +35,14 @@ class Wait(NamedTuple):
 class Sync:
     """The waits of each rank, with what each rank has seen: `seen[rank][stream]` of the stream's ranks are complete.
 
-    `positions[rank]` is its place among the ranks of its stream.
+    `positions[rank]` is its place among the ranks of its stream; `by_issuer` are the ranks issued from each stream.
     """
 
     waits: tuple[tuple[Wait, ...], ...]
     streams: tuple[int, ...]
     positions: tuple[int, ...]
     seen: tuple[tuple[int, ...], ...]
-    by_stream: tuple[tuple[int, ...], ...]
+    by_issuer: tuple[tuple[int, ...], ...]
 
     def follows(self, rank: int, earlier: int) -> bool:
         """Whether `rank` starts after `earlier` is complete."""
@@ -51,38 +51,58 @@ class Sync:
         return self.positions[earlier] < self.seen[rank][self.streams[earlier]]
 
     def next_on(self, stream: int, rank: int) -> int:
-        """The first rank on `stream` that is issued after `rank`; NONE if there is none."""
-        ranks = self.by_stream[stream]
+        """The first rank that is issued from `stream` after `rank`; NONE if there is none."""
+        ranks = self.by_issuer[stream]
         place = bisect_right(ranks, rank)
         return ranks[place] if place < len(ranks) else NONE
 
 
-def minimal_sync(streams: Sequence[int], width: int, needs: Sequence[Sequence[Need]]) -> Sync:
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """The sync that comes by itself: `issuers[rank]` is the stream that a rank is issued from, and which its own stream
+    then waits for where it is another; `awaited` are, by rank, the ranks that it waits for.
+    """
+
+    issuers: Sequence[int]
+    awaited: Mapping[int, Sequence[int]]
+
+
+def minimal_sync(
+    streams: Sequence[int], width: int, needs: Sequence[Sequence[Need]], implied: Implied | None = None
+) -> Sync:
     """Sweep the ranks in issue order; wait only for what the clocks do not imply already.
 
     `streams` gives each rank's stream, of `width`; `needs[rank]` must all lie before it. Predecessors are taken
     latest-issued first, so that a wait which implies another comes first. The waits are the cross-stream edges of the
-    transitive reduction of stream order and needs.
+    transitive reduction of stream order and needs. The stream that a rank is issued from makes its waits.
     """
+    issuers, awaited = (implied.issuers, implied.awaited) if implied else (streams, {})
     clocks = [(0,) * width] * width
     positions: list[int] = []
     seen: list[tuple[int, ...]] = []
     waits: list[tuple[Wait, ...]] = []
-    by_stream: list[list[int]] = [[] for _ in range(width)]
+    counts = [0] * width
+    by_issuer: list[list[int]] = [[] for _ in range(width)]
     for rank, stream in enumerate(streams):
-        clock = clocks[stream]
+        issuer = issuers[rank]
+        clock = clocks[issuer]
+        for before in awaited.get(rank, ()):
+            clock = join(clock, advance(seen[before], streams[before], positions[before] + 1))
         found: list[Wait] = []
-        for before, group in _latest_first(needs[rank], streams, stream):
+        for before, group in _latest_first(needs[rank], streams, {stream, issuer}):
             other = streams[before]
             if positions[before] >= clock[other]:
                 clock = join(clock, advance(seen[before], other, positions[before] + 1))
                 found.append(Wait(before, group))
-        clocks[stream] = clock
-        positions.append(len(by_stream[stream]))
-        by_stream[stream].append(rank)
+        clocks[issuer] = clock
+        if issuer != stream:
+            clocks[stream] = clock = join(clocks[stream], advance(clock, issuer, counts[issuer]))
+        positions.append(counts[stream])
+        counts[stream] += 1
+        by_issuer[issuer].append(rank)
         seen.append(clock)
         waits.append(tuple(found))
-    return Sync(tuple(waits), tuple(streams), tuple(positions), tuple(seen), tuple(map(tuple, by_stream)))
+    return Sync(tuple(waits), tuple(streams), tuple(positions), tuple(seen), tuple(map(tuple, by_issuer)))
 
 
 def order_needs(
@@ -108,10 +128,10 @@ def entry_and_exit(streams: Sequence[int]) -> tuple[list[tuple[int, int]], list[
     return [(0, first[s]) for s in sorted(first)], [(last[s], leave) for s in sorted(last)]
 
 
-def _latest_first(needs: Sequence[Need], streams: Sequence[int], stream: int) -> list[tuple[int, tuple[Need, ...]]]:
-    """The cross-stream needs by the rank they ask for, latest-issued first."""
+def _latest_first(needs: Sequence[Need], streams: Sequence[int], own: Set[int]) -> list[tuple[int, tuple[Need, ...]]]:
+    """The needs of other streams than its `own` by the rank they ask for, latest-issued first."""
     asked: dict[int, list[Need]] = {}
     for need in needs:
-        if streams[need.before] != stream:
+        if streams[need.before] not in own:
             asked.setdefault(need.before, []).append(need)
     return [(before, tuple(asked[before])) for before in sorted(asked, reverse=True)]

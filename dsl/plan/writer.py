@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from streamsched.dsl.plan.implicit import Implicit
 from streamsched.dsl.plan.lifetime import Life, Protection
 from streamsched.dsl.plan.places import Locator
 from streamsched.dsl.plan.resolve import Resolved
@@ -18,11 +19,17 @@ from streamsched.dsl.trace.model import NONE, OpKind, StorageKind, Trace
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """The ops in issue order, between entry (rank 0) and exit (the last rank)."""
+    """The ops in issue order, between entry (rank 0) and exit (the last rank).
+
+    A collective runs on the stream of its process group; `issuers` are the streams that are current where the ranks are
+    issued, and `awaited` the ranks of the collectives that a rank waits for.
+    """
 
     ops: tuple[int, ...]
     streams: tuple[int, ...]  # by rank
     rank: dict[int, int]  # by op
+    issuers: tuple[int, ...]  # by rank
+    awaited: dict[int, tuple[int, ...]]  # by rank
 
 
 def output_storages(trace: Trace) -> list[int]:
@@ -45,7 +52,7 @@ class Writer:
         self, settings: Settings, required: Sequence[Order], lifes: Sequence[Life], protection: Protection
     ) -> Program:
         """The whole program."""
-        events = self._events()
+        events = self._events
         lifetimes = self._lifetimes(lifes, protection)
         place = self._places(events, lifetimes)
 
@@ -57,7 +64,7 @@ class Writer:
             settings.target,
             settings.streams,
             self.storages,
-            tuple(name for _, name in events.values()),
+            (*(name for _, name in events.values()), *self._implicit.event_names()),
             self.resolved.groups,
             tuple(self._steps(events, lifetimes, place)),
             tuple(replace(order, before=moved(order.before), after=moved(order.after)) for order in required),
@@ -69,6 +76,7 @@ class Writer:
             settings.inside_graph,
         )
 
+    @cached_property
     def _events(self) -> dict[int, tuple[int, str]]:
         """The event of each rank that is waited for, with its name, numbered in issue order."""
         used: dict[str, int] = {}
@@ -80,6 +88,13 @@ class Writer:
         return found
 
     @cached_property
+    def _implicit(self) -> Implicit:
+        """The sync that the collectives do by themselves."""
+        issue = self.issue
+        names = {rank: self.trace.ops[op].name for rank, op in enumerate(issue.ops, start=1)}
+        return Implicit(issue.streams, issue.issuers, issue.awaited, names, len(self._events))
+
+    @cached_property
     def _completes(self) -> dict[int, str]:
         """By rank: the named group, on one stream, whose last kernel it is; the smallest one of several."""
         sizes: dict[int, int] = defaultdict(int)
@@ -89,7 +104,7 @@ class Writer:
             for group in self.resolved.members.get(op, ()):
                 last[group] = rank
                 sizes[group] += 1
-                streams[group].add(self.issue.streams[rank])
+                streams[group].add(self.issue.issuers[rank])
         groups = self.resolved.groups
         named = [g for g in last if groups[g].name.isidentifier() and len(streams[g]) == 1]
         return {last[group]: groups[group].name for group in sorted(named, key=lambda g: (-sizes[g], g))}
@@ -120,9 +135,9 @@ class Writer:
         issued = 0
         for rank in range(leave + 1):
             extra = len(lifetimes.get(rank, ()))
-            issued += len(self.sync.waits[rank]) + (extra if rank == leave else 0)
+            issued += len(self.sync.waits[rank]) + len(self._implicit.before(rank)) + (extra if rank == leave else 0)
             places.append(issued)
-            issued += 1 + (rank in events) + (0 if rank == leave else extra)
+            issued += 1 + len(self._implicit.behind(rank)) + (rank in events) + (0 if rank == leave else extra)
         return places
 
     def _steps(
@@ -134,7 +149,7 @@ class Writer:
         """All steps in issue order."""
         leave = len(self.issue.streams) - 1
         steps: list[Step] = []
-        for rank, stream in enumerate(self.issue.streams):
+        for rank, stream in enumerate(self.issue.issuers):
             for wait in self.sync.waits[rank]:
                 event, name = events[wait.before]
                 reasons = tuple(
@@ -142,10 +157,12 @@ class Writer:
                     for need in wait.needs
                 )
                 steps.append(Step(StepKind.WAIT, stream, name, event=event, reasons=reasons))
+            steps += self._implicit.before(rank)
             if rank == leave:
                 steps += lifetimes.get(rank, ())
             assert len(steps) == place[rank]
-            steps.append(self._running(rank, stream))
+            steps.append(self._running(rank, self.issue.streams[rank]))
+            steps += self._implicit.behind(rank)
             if rank in events:
                 event, name = events[rank]
                 steps.append(Step(StepKind.RECORD, stream, name, event=event))
@@ -174,4 +191,5 @@ class Writer:
             groups=self.resolved.members.get(index, ()),
             selector=self.resolved.index.unique_selector(index),
             source=self.locator.source(index),
+            issued_on=NONE if stream == self.issue.issuers[rank] else self.issue.issuers[rank],
         )

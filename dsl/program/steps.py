@@ -51,13 +51,18 @@ class OrderKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A FIFO queue on the device. `span` is where it was declared; cores and priority are limits asked for."""
+    """A FIFO queue on the device. `span` is where it was declared; cores and priority are limits asked for.
+
+    `of_group` tells that it belongs to a process group: the collectives run there, and the code neither makes nor
+    enters it.
+    """
 
     name: str
     span: Span | None = None
     priority: int | None = None
     aic: int | None = None
     aiv: int | None = None
+    of_group: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +127,18 @@ class Step:
     source: Span | None = None  # in the user's model
     via: str = ""  # the spelling of the API that issued it; empty where it was generated
     reasons: tuple[Reason, ...] = ()  # of WAIT
+    issued_on: int = NONE  # of a collective, which runs on the stream of its group: the stream that is current
 
     def __post_init__(self) -> None:
         if self.event == NONE:
             assert self.kind is not StepKind.RECORD and self.kind is not StepKind.WAIT, self
         if self.storage == NONE:
             assert self.kind is not StepKind.FREE and self.kind is not StepKind.RECORD_STREAM, self
+
+    @property
+    def issuer(self) -> int:
+        """The stream that is current where the host issues it."""
+        return self.stream if self.issued_on == NONE else self.issued_on
 
     @property
     def runs(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from streamsched.dsl.program.steps import Step
+from streamsched.dsl.program.steps import Program, Step
 
 WAIT_STREAM: Final = "wait_stream"
 """`s.wait_stream(t)`: on the RECORD and the WAIT that it issues."""
@@ -44,6 +44,8 @@ LIMIT_AROUND_BLOCK: Final = "limit_core_num around block"
 """A `limit_core_num` without `stream=` stands around the block of the stream: on LAUNCH."""
 GRAPH_BREAK: Final = "graph_break"
 """torch.compile ends one graph and begins another: on the CAPTURE_END and the CAPTURE_BEGIN."""
+COLLECTIVE: Final = "collective"
+"""On RECORD and WAIT: a collective, or the wait for one, issues it by itself."""
 
 _JOINT: Final = ", "
 _BLOCK: Final = "with "
@@ -63,6 +65,18 @@ def within(stream: str) -> str:
 def words(step: Step) -> frozenset[str]:
     """What the step's `via` says."""
     return frozenset(step.via.split(_JOINT)) if step.via else frozenset()
+
+
+def is_implicit(step: Step) -> bool:
+    """Whether a record or a wait is part of another call, so that no code is written for it."""
+    return step.via == COLLECTIVE
+
+
+def explicit_events(program: Program) -> tuple[str, ...]:
+    """The events that code must make; they come before those of the collectives."""
+    implicit = {step.event for step in program.steps if is_implicit(step)}
+    assert implicit == set(range(len(program.events) - len(implicit), len(program.events))), implicit
+    return program.events[: len(program.events) - len(implicit)]
 
 
 def block(step: Step) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from streamsched.dsl.trace.collectives import WAIT
 from streamsched.dsl.trace.model import (
     NONE,
     Argument,
@@ -39,6 +40,7 @@ class TraceBuilder:
     positions: list[Position] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     parameters: list[Parameter] = field(default_factory=list)
+    pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
     visits: dict[str, int] = field(default_factory=dict)
     open_calls: list[tuple[str, int]] = field(default_factory=list)
 
@@ -80,6 +82,23 @@ class TraceBuilder:
     def empty(self, name: str) -> None:
         fresh = self.storage(name)
         self._op(name, "aten.empty.memory_format", OpKind.ALLOCATE, [], (), (fresh,), (fresh,))
+
+    def collective(self, name: str, group: str, *reads: str) -> None:
+        """A collective of a process group begins; `wait` is to wait for it."""
+        storages = [i for i, s in enumerate(self.storages) if s.name == f"group {group}"]
+        order = storages[0] if storages else self.storage(f"group {group}", StorageKind.PROCESS_GROUP, 0)
+        fresh = self.storage(name)
+        read = (*self._storages(*reads), order)
+        self.pending[name] = read
+        target = "_c10d_functional.all_reduce.default"
+        self._op(name, target, OpKind.KERNEL, list(reads), read, (fresh, order), (fresh,))
+
+    def wait(self, name: str, of: str) -> None:
+        """Wait for the collective `of`, whose result is `name` from here on."""
+        lies = self._storages(of)
+        groups = [i for i in self.pending[of] if self.storages[i].kind is StorageKind.PROCESS_GROUP]
+        reads = (*lies, *(i for i in self.pending[of] if i not in groups))
+        self._op(name, WAIT, OpKind.KERNEL, [of], reads, lies, lies)
 
     def generator(self) -> int:
         for index, storage in enumerate(self.storages):

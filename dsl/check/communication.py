@@ -1,0 +1,68 @@
+"""Collectives that nothing orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from streamsched.dsl.program.clocks import clocks
+from streamsched.dsl.program.steps import Program, StepKind
+from streamsched.dsl.trace.model import StorageKind
+
+
+def collectives(program: Program) -> tuple[int, ...]:
+    """The steps that begin a collective, in issue order."""
+    groups = {i for i, storage in enumerate(program.storages) if storage.kind is StorageKind.PROCESS_GROUP}
+    if not groups:
+        return ()
+    steps = enumerate(program.steps)
+    return tuple(i for i, step in steps if step.kind is StepKind.LAUNCH and not groups.isdisjoint(step.writes))
+
+
+def unordered(program: Program, begun: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The collectives of `begun`, each with the next, that no sync orders. All are ordered if each is with the next.
+
+    The queue of a process group is left aside: it is an order only for what is issued from one stream.
+    """
+    if len(begun) < 2:
+        return
+    order = clocks(_by_issuer(program))
+    for first, second in pairwise(begun):
+        if not order.before(first, second):
+            yield first, second
+
+
+def _by_issuer(program: Program) -> Program:
+    """`program` with a stream of its own for each stream that a process group's collectives are issued from."""
+    streams = list(program.streams)
+    numbers: dict[tuple[int, int], int] = {}
+    issuers = _issuers(program)
+    steps = list(program.steps)
+    for index, issuer in issuers.items():
+        step = steps[index]
+        key = step.stream, issuer
+        if key not in numbers:
+            numbers[key] = len(streams)
+            streams.append(program.streams[step.stream])
+        steps[index] = replace(step, stream=numbers[key])
+    return replace(program, streams=tuple(streams), steps=tuple(steps))
+
+
+def _issuers(program: Program) -> dict[int, int]:
+    """By step on a process group's stream: the issuer of the collective that it goes with. A wait goes with the next
+    collective on its stream, a record with the last."""
+    found: dict[int, int] = {}
+    last: dict[int, int] = {}
+    waiting: dict[int, list[int]] = {}
+    for index, step in enumerate(program.steps):
+        if not program.streams[max(step.stream, 0)].of_group:
+            continue
+        if step.runs:
+            last[step.stream] = step.issuer
+            found.update(dict.fromkeys((*waiting.pop(step.stream, ()), index), step.issuer))
+        elif step.kind is StepKind.WAIT:
+            waiting.setdefault(step.stream, []).append(index)
+        elif step.kind is StepKind.RECORD and step.stream in last:
+            found[index] = last[step.stream]
+    return found
