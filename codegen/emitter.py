@@ -61,7 +61,7 @@ def generate(program: Program, target: str) -> str:
             {"name": program.streams[stream].name, "priority": _priority(program.streams[stream].priority)}
             for stream in used
         ],
-        events=len(program.events) if spelling.has_streams else 0,
+        events=len(names.events) if spelling.has_streams else 0,
     )
 
 
@@ -110,7 +110,7 @@ def _scope(scope: Scope | None) -> dict[str, str] | None:
 
 def _streams_in_use(program: Program) -> tuple[int, ...]:
     """The side streams that something runs on. (One that only waits would break the capture of a graph.)"""
-    used = {step.stream for step in program.steps if step.kind in (StepKind.LAUNCH, StepKind.ALLOC)}
+    used = {step.issuer for step in program.steps if step.kind in (StepKind.LAUNCH, StepKind.ALLOC)}
     return tuple(sorted(used - {DEFAULT}))
 
 
@@ -121,7 +121,7 @@ def _prologue(program: Program, names: Names, used: tuple[int, ...], target: Tar
         yield Line(f'{names.streams[stream]} = self.scheduled_streams["{options.name}"]')
         if not target.limit and (options.aic is not None or options.aiv is not None):
             yield Comment(f"{target.name} cannot limit the cores of {options.name}: {_cores(options.aic, options.aiv)}")
-    if used and program.events:
+    if used and names.events:
         events = ", ".join(names.events)
         bound = f"({events},)" if len(names.events) == 1 else events
         yield Line(f'{bound} = self.scheduled_events["{program.name}"]')

@@ -14,7 +14,9 @@ from functools import cached_property
 
 from streamsched.codegen.forward.objects import call_refs, objects, op_refs
 from streamsched.codegen.forward.trees import printable, target
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program, StepKind
+from streamsched.dsl.trace.collectives import WAIT
 from streamsched.dsl.trace.model import LEAF, NONE, ModuleCall, Trace, refs
 
 
@@ -61,6 +63,7 @@ class _Judge:
             and self._timely(call)
             and self._printable(call)
             and self._closed(call)
+            and not self._returns_pending(call)
         )
 
     @cached_property
@@ -76,14 +79,14 @@ class _Judge:
     def _places(self) -> dict[int, tuple[int, int, int]]:
         """By op: its step, its place among the steps that run, its stream."""
         runs = [(index, step) for index, step in enumerate(self.program.steps) if step.op != NONE]
-        return {step.op: (index, place, step.stream) for place, (index, step) in enumerate(runs)}
+        return {step.op: (index, place, step.issuer) for place, (index, step) in enumerate(runs)}
 
     @cached_property
     def _syncs(self) -> dict[int, list[int]]:
         """The records and waits of each stream."""
         found: dict[int, list[int]] = defaultdict(list)
         for index, step in enumerate(self.program.steps):
-            if step.kind in (StepKind.RECORD, StepKind.WAIT):
+            if step.kind in (StepKind.RECORD, StepKind.WAIT) and not via.is_implicit(step):
                 found[step.stream].append(index)
         return found
 
@@ -178,3 +181,13 @@ class _Judge:
                 if self._escapes(value, call) and self._objects[value] not in seen:
                     return False
         return True
+
+    def _returns_pending(self, call: ModuleCall) -> bool:
+        """Whether the user's Python returns the result of a collective, which in an eager run waits only where it is
+        first used: on any stream, and not where the plan waits for it.
+        """
+        waited = {s for op in self.trace.ops[call.begin : call.end] if op.target == WAIT for s in op.writes}
+        made = (value for op in range(call.begin, call.end) for value in self._made[op])
+        return any(
+            self._escapes(value, call) and not waited.isdisjoint(self.trace.values[value].storages) for value in made
+        )

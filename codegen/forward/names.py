@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from streamsched.codegen.forward.lifetimes import Lifetimes, lifetimes
 from streamsched.codegen.forward.objects import objects
 from streamsched.codegen.forward.units import Unit, UnitKind
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
 
@@ -27,7 +28,7 @@ _RESERVED = RESERVED | frozenset(dir(builtins))
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names in one forward: of objects, of streams (but `default`) and of events."""
+    """The names in one forward: of objects, of streams (but `default` and those of process groups) and of events."""
 
     objects: tuple[int, ...]  # by value
     values: dict[int, str]  # by object
@@ -44,8 +45,9 @@ def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Nam
     """Name everything that `units` bind, and the streams and events."""
     source = {value.local for value in trace.values} | {parameter.name for parameter in trace.parameters} - {""}
     taken = set(_RESERVED | source)
-    streams = _fresh((stream.name for stream in program.streams[DEFAULT + 1 :]), taken, "_stream")
-    events = _fresh(program.events, taken, "_event")
+    own = [stream.name for stream in program.streams[DEFAULT + 1 :] if not stream.of_group]
+    streams = _fresh(own, taken, "_stream")
+    events = _fresh(via.explicit_events(program), taken, "_event")
     lives = lifetimes(units, trace)
     scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events)))
     for place, unit in enumerate(units):

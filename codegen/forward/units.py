@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from streamsched.codegen.forward.folding import Folding
-from streamsched.codegen.forward.objects import call_refs, objects
+from streamsched.codegen.forward.objects import call_refs, objects, op_refs
 from streamsched.codegen.spell.spelling import uses
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind
+from streamsched.dsl.trace.collectives import waits_of
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Op, OpKind, Trace, refs
 
 
@@ -100,8 +102,8 @@ class _Writer:
         """Print one step."""
         match step.kind:
             case StepKind.LAUNCH | StepKind.ALLOC:
-                self._run(step.op, step.stream, self._origin(step))
-            case StepKind.RECORD | StepKind.WAIT:
+                self._run(step.op, step.issuer, self._origin(step))
+            case StepKind.RECORD | StepKind.WAIT if not via.is_implicit(step):
                 self.printed.append(Unit(_SYNCS[step.kind], step.stream, event=step.event))
             case StepKind.RECORD_STREAM:
                 self._record_stream(step)
@@ -121,7 +123,7 @@ class _Writer:
         if call == NONE:
             self.done.add(op)
             node = self.trace.ops[op]
-            used = self._need(uses(node, self.trace), stream, origin)
+            used = self._need((*uses(node, self.trace), *self._awaited.get(op, ())), stream, origin)
             here = replace(origin, contexts=node.contexts)
             self._print(Unit(UnitKind.OP, stream, op, uses=used, result=node.result, runs=_runs(node), origin=here))
         elif call not in self.begun:
@@ -171,6 +173,15 @@ class _Writer:
             on = DEFAULT if step.stream == DEFAULT else NONE
             unit = Unit(UnitKind.RECORD_STREAM, on, storage=step.storage, user=step.stream, uses=(holder,))
             self.printed.append(unit)
+
+    @cached_property
+    def _awaited(self) -> dict[int, tuple[int, ...]]:
+        """By op: the operands of the collectives that it waits for, whose names must live until then."""
+        found: dict[int, tuple[int, ...]] = {}
+        for collective, waits in waits_of(self.trace).items():
+            for wait in waits:
+                found[wait] = (*found.get(wait, ()), *op_refs(self.trace.ops[collective]))
+        return found
 
     @cached_property
     def _given(self) -> dict[int, list[int]]:

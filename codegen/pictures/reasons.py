@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsched.codegen.pictures.rows import op_label
+from streamsched.dsl.program import via
 from streamsched.dsl.program.clocks import Clocks, clocks
 from streamsched.dsl.program.steps import DEFAULT, Hazard, Order, OrderKind, Program, Reason, Step, StepKind
 from streamsched.dsl.trace.model import NONE, StorageKind
@@ -27,12 +28,28 @@ def sync_reasons(program: Program) -> list[str]:
     recorded = {step.event: step.stream for step in program.steps if step.kind is StepKind.RECORD}
     lines: list[str] = []
     for step in program.steps:
-        if step.kind is StepKind.WAIT:
+        if step.kind is StepKind.WAIT and not via.is_implicit(step):
             other = recorded.get(step.event)
             source = program.streams[other].name if other is not None else "a stream that never records it"
             lines.append(f"{step.name}: {program.streams[step.stream].name} waits for {source}")
             said = dict.fromkeys(_reason(program, reason) for reason in step.reasons)
             lines += [f"  {text}" for text in said] or ["  no reason is known"]
+    return lines
+
+
+def collectives(program: Program) -> list[str]:
+    """A line for each collective: where it is issued, and where a stream waits for it."""
+    ends = {step.event: step.name for step in program.steps if step.kind is StepKind.RECORD and via.is_implicit(step)}
+    waits = [(index, step) for index, step in enumerate(program.steps) if step.kind is StepKind.WAIT]
+    lines: list[str] = []
+    for index, step in enumerate(program.steps):
+        if step.issued_on == NONE:
+            continue
+        end = program.steps[index + 1].event if index + 1 < len(program.steps) else NONE
+        awaited = [program.streams[wait.stream].name for place, wait in waits if wait.event == end and place > index]
+        told = f"awaited on {', '.join(awaited)}" if end in ends and awaited else "awaited nowhere"
+        where = f"on {program.streams[step.stream].name}, issued on {program.streams[step.issued_on].name}"
+        lines.append(f"{step.name}: {where}, {told}")
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program, Step, StepKind
 from streamsched.dsl.trace.model import NONE, Ref, Trace
 
@@ -28,7 +29,8 @@ def rows(program: Program) -> tuple[Row, ...]:
     """The program as rows."""
     large = sum(step.op != NONE for step in program.steps) > SMALL
     found: list[Row] = []
-    shown = (step for step in program.steps if step.kind not in (StepKind.FREE, StepKind.RECORD_STREAM))
+    hidden = (StepKind.FREE, StepKind.RECORD_STREAM)
+    shown = (step for step in program.steps if step.kind not in hidden and not via.is_implicit(step))
     for (kind, stream), steps in groupby(shown, _stretch):
         stretch = list(steps)
         if kind is StepKind.LAUNCH:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from streamsched.codegen.pictures.reasons import lifetime_reasons, limits, sync_reasons
+from streamsched.codegen.pictures.reasons import collectives, lifetime_reasons, limits, sync_reasons
 from streamsched.codegen.pictures.rows import Row, rows
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.trace.model import NONE
 
@@ -19,13 +20,15 @@ def show(program: Program) -> str:
         ["event ->  records it;  -> event  waits for it;  rows are in issue order"],
         _section("streams", limits(program)),
         _section("syncs: why", sync_reasons(program)),
+        _section("collectives", collectives(program)),
         _section("lifetimes across streams", lifetime_reasons(program)),
     ]
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
 
 def _title(program: Program) -> str:
-    counts = {kind: sum(step.kind is kind for step in program.steps) for kind in StepKind}
+    explicit = [step for step in program.steps if not via.is_implicit(step)]
+    counts = {kind: sum(step.kind is kind for step in explicit) for kind in StepKind}
     used = {step.stream for step in program.steps if step.op != NONE} | {DEFAULT}
     parts = [
         _count(len(used), "stream"),
