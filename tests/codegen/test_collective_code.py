@@ -51,15 +51,18 @@ module "shared" -> value "return"
 
 
 def forward(program: Program, target: str) -> list[str]:
+    """The lines of the forward behind its guard."""
     text = generate(program, target)
-    return [line.strip() for line in text[text.index("def forward") : text.index("def apply")].splitlines()[1:-2]]
+    lines = text[text.index("def forward") : text.index("def apply")].splitlines()
+    stripped = [line.strip() for line in lines[1:] if line]
+    return stripped[stripped.index('side = self.scheduled_streams["side"]') :] if target != "cpu" else stripped
 
 
 def test_the_forward(planned: Planned) -> None:
     program = planned(MODEL, SCHEDULE)
     assert forward(program, "npu") == [
         'side = self.scheduled_streams["side"]',
-        "inputs_ready, shared_done = self.scheduled_events",
+        'inputs_ready, shared_done = self.scheduled_events["test"]',
         "inputs_ready.record()",
         "linear = self.routed.linear(x)",
         "all_reduce = torch.ops._c10d_functional.all_reduce(",
