@@ -177,7 +177,7 @@ class _Arguments:
         if isinstance(size, str):
             if all(word in self.sizes for word in _WORD.findall(size)):
                 return _WORD.sub(lambda word: self.sizes[word[0]], size)
-            if size.isidentifier():
+            if size.isidentifier() and not _ITEM.search(expression):  # the items of a list stay alike
                 self.sizes[size] = f"{expression}.shape[{place}]"
         return f"*{expression}.shape[{place}:{place + 1}]"
 
