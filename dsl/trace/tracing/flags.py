@@ -68,9 +68,11 @@ class _Comparison:
         return f"{self.left.text(accessor)} {_COMPARISONS[self.comparison][0]} {self.right.text(accessor)}"
 
     def value(self, module: torch.nn.Module) -> Any:
-        """Its truth; None where it compares more than constants."""
+        """Its truth; TypeError where it compares more than constants."""
         sides = self.left.value(module), self.right.value(module)
-        return None if any(literal(side) is None for side in sides) else _COMPARISONS[self.comparison][1](*sides)
+        if any(literal(side) is None for side in sides):
+            raise TypeError("not constants")
+        return _COMPARISONS[self.comparison][1](*sides)
 
 
 _Condition = _Attribute | _Comparison

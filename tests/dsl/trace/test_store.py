@@ -37,6 +37,7 @@ from streamsched.dsl.trace.model import (
 from streamsched.dsl.trace.store import digest, load, save
 
 SPAN = Span("test.sched", 1, 1, 1, 9)
+FLAGS = (("self.kind == 'ü'", "True"),)
 
 
 def example() -> Trace:
@@ -88,13 +89,14 @@ def example() -> Trace:
             Value("add", (1, 0), "float16", (), (), 0, inner="ü", same_object=0),
         ),
         storages=(Storage("x", StorageKind.INPUT, 12), Storage("add", StorageKind.OP, 12)),
-        calls=(ModuleCall("", 0, "", "model:M", -1, 0, 2, (tree,), (("k", Ref(0)),), Ref(1), True, True),),
+        calls=(ModuleCall("", 0, "", "model:M", -1, 0, 2, (tree,), (("k", Ref(0)),), Ref(1), True, True, FLAGS),),
         statements=(Statement(position, ("a", "b"), "a, b = f(x)"),),
         positions=(position,),
         stacks=((0,), (0, 0)),
         sources=(("model.py", Source("model.py", "00")), ("site-packages/t/a.py", Source("t/a.py", "", "t", "1.0"))),
         warnings=("watch out",),
         digest="ab",
+        objects=(("x", "list"),),
     )
 
 
@@ -113,13 +115,13 @@ def test_round_trip_of_an_empty_trace(tmp_path: Path) -> None:
     assert load(tmp_path / "a", SPAN).trace == trace
 
 
-def test_a_file_without_the_column_of_hooks_is_read(tmp_path: Path) -> None:
+def test_a_file_without_the_later_columns_of_calls_is_read(tmp_path: Path) -> None:
     old = document()
-    old["calls"].pop()
+    del old["calls"][-2:]
     (tmp_path / "a").write_bytes(gzip.compress(json.dumps(old).encode()))
     loaded = load(tmp_path / "a", SPAN).trace
     assert loaded is not None
-    assert loaded.calls == (dataclasses.replace(example().calls[0], hooked=False),)
+    assert loaded.calls == (dataclasses.replace(example().calls[0], hooked=False, flags=()),)
 
 
 def test_bytes_depend_on_the_trace_alone(tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_digest_is_of_content_not_of_layout() -> None:
         dataclasses.replace(trace, ops=trace.ops[:1]),
         dataclasses.replace(trace, statements=(Statement(moved, ("c",), ""),)),
         dataclasses.replace(trace, root="model:N"),
-        dataclasses.replace(trace, calls=(dataclasses.replace(trace.calls[0], hooked=False),)),
+        dataclasses.replace(trace, calls=(dataclasses.replace(trace.calls[0], hooked=False, flags=()),)),
     ):
         assert digest(changed) != digest(trace)
 
