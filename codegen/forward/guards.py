@@ -7,6 +7,7 @@ that no check raises.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -54,7 +55,7 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
     arguments = _Arguments(trace)
     for name, argument in _given(trace):
         arguments.add(name, argument)
-    arguments.add_inputs("")
+    arguments.add_inputs()
     return (
         _constant("self.training", "False"),
         *_flags(trace, folding),
@@ -114,16 +115,40 @@ class _Arguments:
                 for name, item in zip(fields, items, strict=True):
                     self.add(f"{expression}.{name}", item)
             case Opaque():
-                inside = (row for row in self.trace.objects if _is_inside(row[0], expression))
-                self.found += [_class(path, name) for path, name in inside]
-                self.add_inputs(expression)
+                self._object(expression)
 
-    def add_inputs(self, root: str) -> None:
-        """Check the inputs that are reached through `root`, all if it is empty, unless they are checked already."""
-        for index in self.trace.inputs:
-            value = self.trace.values[index]
-            if value.expression not in self.covered and (not root or _is_inside(value.expression, root)):
-                self._tensor(value.expression, value)
+    def add_inputs(self) -> None:
+        """Check the inputs that are not checked already."""
+        for value in self._inputs():
+            self._tensor(value.expression, value)
+
+    def _inputs(self, root: str = "") -> list[Value]:
+        """The inputs that are reached through `root`, all if it is empty, but those that are checked already."""
+        values = (self.trace.values[index] for index in self.trace.inputs)
+        open_ = (value for value in values if value.expression not in self.covered)
+        return [value for value in open_ if not root or value.expression.startswith((f"{root}.", f"{root}["))]
+
+    def _object(self, expression: str) -> None:
+        """Check an object by its class and the classes of what inputs are reached through, then those inputs."""
+        inputs = self._inputs(expression)
+        owners = dict.fromkeys(owner for value in inputs for owner in _owners(value.expression))
+        for owner in owners or (expression,):
+            within, _, index = owner.removesuffix("]").rpartition("[")
+            if owner.endswith("]") and index.startswith("self."):
+                self.found.append(_constant(f"{index} < len({within})", "True"))
+            if name := self._class_of(owner):
+                self.found.append(_class(owner, name))
+        for value in inputs:
+            self._tensor(value.expression, value)
+
+    def _class_of(self, expression: str) -> str:
+        """The class of an object that inputs are reached through; of an item that an attribute of `self` chooses, the
+        class that all items have. Empty where it is not known.
+        """
+        chosen = re.split(r"(?<=\[)self\.[^\]]*(?=\])", expression)
+        like = re.compile(r"\d+".join(map(re.escape, chosen)))
+        classes = {name for path, name in self.trace.objects if like.fullmatch(path)}
+        return classes.pop() if len(classes) == 1 else ""
 
     def _sequence(self, expression: str, kind: str, items: tuple[Argument, ...]) -> None:
         starred = any(p.name == expression for p in self.trace.parameters if p.kind is ParameterKind.VAR_POSITIONAL)
@@ -192,8 +217,14 @@ def _layout(dtype: str, sizes: Iterable[str]) -> str:
     return f"({inside})" if ", " in inside else f"({inside},)"
 
 
-def _is_inside(expression: str, root: str) -> bool:
-    return expression == root or expression.startswith((f"{root}.", f"{root}["))
+def _owners(expression: str) -> Iterator[str]:
+    """What an expression goes through, outermost first: `cache`, `cache.layers`, `cache.layers[0]`."""
+    node = ast.parse(expression, mode="eval").body
+    chain: list[str] = []
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+        chain.insert(0, ast.get_source_segment(expression, node) or "")
+    yield from chain
 
 
 def last_name(type_: str) -> str:

@@ -130,6 +130,17 @@ def test_layers_of_an_open_size_are_checked_each_with_itself() -> None:
     assert len(found) == 7
 
 
+def test_an_item_that_an_attribute_chooses_is_checked_as_all_items_are() -> None:
+    trace = cached(3, (1, 8, 64))
+    chosen = dataclasses.replace(trace.values[0], expression="cache.layers[self.index].keys")
+    trace = dataclasses.replace(trace, values=(chosen, *trace.values[1:]), inputs=(0,))
+    assert texts(trace)[2:] == [
+        "self.index < len(cache.layers) == True",
+        'cache.layers[self.index].__class__.__name__ == "StaticLayer"',
+        "cache.layers[self.index].keys == (torch.bfloat16, 1, 8, 64)",
+    ]
+
+
 def mismatch_of(trace: Trace) -> Any:
     text = generate(program_of("sync auto\n", trace, "npu"), "cpu")
     return load_generated(text)["_mismatch"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import operator
 import textwrap
@@ -14,6 +15,7 @@ from typing import Any
 
 import torch
 
+from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.arguments import literal
 from streamsched.dsl.trace.tracing.calls import forward_code
 
@@ -95,12 +97,25 @@ def flags(module: torch.nn.Module, accessor: str) -> tuple[tuple[str, str], ...]
     return tuple(found.items())
 
 
+def common_flags(trace: Trace, others: list[Trace]) -> Trace:
+    """`trace` with the flags alone that the same calls have in all `others`."""
+    held = [[set(call.flags) for call in other.calls] for other in others]
+    calls = [
+        dataclasses.replace(call, flags=tuple(flag for flag in call.flags if all(flag in its[index] for its in held)))
+        for index, call in enumerate(trace.calls)
+    ]
+    return dataclasses.replace(trace, calls=tuple(calls))
+
+
 def input_objects(given: Mapping[str, Any], expressions: list[str]) -> tuple[tuple[str, str], ...]:
-    """The objects that inputs are reached through, outermost first, each with the name of its class.
+    """The objects that forward() is given and those that inputs are reached through, outermost first, each with the
+    name of its class.
 
     `given` are the arguments by parameter, and `expressions` reach the inputs: `cache.layers[0].keys`.
     """
-    found: dict[str, str] = {}
+    plain = (torch.Tensor, list, tuple, dict)
+    objects = {n: value for n, value in given.items() if not isinstance(value, plain) and literal(value) is None}
+    found = {name: type(value).__name__ for name, value in objects.items()}
     for expression in expressions:
         node = ast.parse(expression, mode="eval").body
         chain: list[str] = []

@@ -15,6 +15,7 @@ from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.flags import common_flags
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.scope_capture import Call, capture
@@ -120,7 +121,9 @@ def _one_trace(
     if len(same) < len(matches):
         return _differ(session, scope, modules, cases, matches)
     made = unified(first.trace, [case.call.module for case in cases], same)
-    return _unheld(session, scope, modules, cases, made) if isinstance(made, Unheld) else made
+    if isinstance(made, Unheld):
+        return _unheld(session, scope, modules, cases, made)
+    return common_flags(made, [case.trace for case in others])
 
 
 def _differ(

@@ -50,8 +50,8 @@ class _DifferenceError(Exception):
         self.what = what
 
 
-_IGNORED = {(Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name")}
-"""Names that torch gives, and lines that issue the same op."""
+_IGNORED = {(Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name"), (ModuleCall, "flags")}
+"""Names that torch gives, lines that issue the same op, and what steered Python to the same ops."""
 
 
 _APART = frozenset(

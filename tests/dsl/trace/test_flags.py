@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.request import ScopeRequest
 
 
 def test_conditions_of_forward_and_of_the_methods_that_it_calls(traced: Callable[..., Trace]) -> None:
@@ -96,3 +99,30 @@ def test_objects_that_inputs_are_reached_through(traced: Callable[..., Trace]) -
         ("cache.layers[1]", "Layer"),
         ("pair", "tuple"),
     )
+
+
+def test_modules_in_scope_keep_the_flags_that_all_of_them_have(attempt: Callable[..., Traced]) -> None:
+    source = """
+        class Layer(nn.Module):
+            def __init__(self, index):
+                super().__init__()
+                self.index = index + 1
+
+            def forward(self, x):
+                if self.index > 0 and self.index:
+                    x = x + 1
+                return x
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(Layer(i) for i in range(3))
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = layer(x)
+                return x
+        """
+    made = attempt(source, {"scope": ScopeRequest("layers.*", "", Span("test.sched", 3, 1, 3, 20))}, x=(4,))
+    assert made.trace is not None, made.diagnostics
+    assert made.trace.calls[0].flags == (("self.index > 0", "True"),)
