@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -10,13 +11,14 @@ import click
 from streamsched.cli import console
 
 if TYPE_CHECKING:
+    from streamsched.dsl.diagnostic import Diagnostic
     from streamsched.dsl.pipeline import Loaded
     from streamsched.verify.ranges import Range
     from streamsched.verify.request import Request
 
 
 @click.command("verify", short_help="Run the generated forward against the original.")
-@click.argument("schedule", metavar="FILE")
+@click.argument("schedules", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--engine",
     type=click.Choice(["cpu", "npugraph_ex", "npu", "cuda"]),
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option("--verbose", is_flag=True, help="Show everything that differs, tracebacks, and the whole launch log.")
 def command(
-    schedule: str,
+    schedules: tuple[str, ...],
     engine: str,
     orders: int,
     calls: int,
@@ -61,6 +63,7 @@ def command(
     happens-before allows, and overwrites freed blocks as early as an allocator may. The engines npugraph_ex and npu run
     the real torch_npu, on an NPU if there is one, else on a simulated NPU under adversarial stream orders; cuda needs a
     GPU. Agreement is bit for bit. A model that is too large is verified in a smaller size with --model and --input.
+    Several schedules for one model are applied to it together.
 
     \b
     Exit code:
@@ -74,19 +77,27 @@ def command(
         streamsched verify model.sched --engine npugraph_ex
         streamsched verify model.sched --model model.py:tiny --input "x: bf16[1, 64]"
         streamsched verify model.sched --range "ids=0..31999"
+        streamsched verify attention.sched moe.sched
     """
     from streamsched.dsl.pipeline import load
     from streamsched.verify.request import Request
 
     instead = _stand_ins(model, inputs)
-    request = Request(schedule, engine, orders, calls, seed, instead, ranges=_ranges(ranges), verbose=verbose)
+    request = Request(schedules[0], engine, orders, calls, seed, instead, (), _ranges(ranges), verbose, schedules[1:])
+    loaded: list[Loaded] = []
     with console.tracing() as progress:
         target = None if engine == "cpu" else engine
-        loaded = load(schedule, target=target, instead=instead, verbose=verbose, progress=progress)
-    if loaded.failed and engine == "cpu":
-        _refuse_npu_model(loaded)
-    console.print_report(console.worth_telling(loaded.diagnostics), [loaded.file, *loaded.stand_ins], sys.stderr)
-    return console.FINDINGS if loaded.failed else _verify(loaded, request)
+        for schedule in schedules:
+            loaded.append(load(schedule, target=target, instead=instead, verbose=verbose, progress=progress))
+    for each in loaded:
+        if each.failed and engine == "cpu":
+            _refuse_npu_model(each)
+        _report(each, console.worth_telling(each.diagnostics))
+    return console.FINDINGS if any(each.failed for each in loaded) else _verify(loaded, request)
+
+
+def _report(loaded: Loaded, found: Iterable[Diagnostic]) -> None:
+    console.print_report(found, [loaded.file, *loaded.stand_ins], sys.stderr)
 
 
 def _stand_ins(model: str | None, inputs: tuple[str, ...]) -> tuple[str, ...]:
@@ -114,19 +125,19 @@ def _refuse_npu_model(loaded: Loaded) -> None:
         raise console.Failure(NEEDS_NPU)
 
 
-def _verify(loaded: Loaded, request: Request) -> int:
+def _verify(loaded: list[Loaded], request: Request) -> int:
     from streamsched.verify.render import render
     from streamsched.verify.run import verify
     from streamsched.verify.verdict import CannotRunError
 
     try:
-        verdict = verify(loaded, request)
+        verdict = verify(loaded[0], request, loaded[1:])
     except CannotRunError as error:
         if request.verbose and error.details:
             console.say(error.details)
         raise console.Failure(str(error)) from error
     if isinstance(verdict, tuple):
-        console.print_report(verdict, [loaded.file, *loaded.stand_ins], sys.stderr)
+        _report(loaded[0], verdict)
         return console.FINDINGS
     click.echo(render(verdict, request.verbose))
     return console.CLEAN if verdict.agrees else console.FINDINGS

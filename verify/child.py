@@ -11,6 +11,7 @@ from pathlib import Path
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import load, trace_request
+from streamsched.dsl.program.steps import Program
 from streamsched.verify.request import Request, answer_to_json, request_from_json
 from streamsched.verify.verdict import CannotRunError, Verdict
 
@@ -29,17 +30,20 @@ def _verify(request: Request) -> Verdict:
     from streamsched.verify.devices import device_of
 
     device = device_of(request)
-    loaded = load(request.schedule, target=request.engine, instead=request.instead)
-    if loaded.failed or loaded.program is None or loaded.trace is None:
-        raise CannotRunError(f"cannot run: {'; '.join(d.message for d in loaded.diagnostics)}")
+    programs: list[Program] = []
+    for path in (request.schedule, *request.others):
+        loaded = load(path, target=request.engine, instead=request.instead)
+        if loaded.failed or loaded.program is None:
+            raise CannotRunError(f"cannot run: {'; '.join(d.message for d in loaded.diagnostics)}")
+        programs.append(loaded.program)
 
     from streamsched.verify.device import verify_on_device
     from streamsched.verify.live import live
 
-    with live(trace_request(loaded.schedule, loaded.file.base), loaded.trace, request) as alive:
+    with live(trace_request(loaded.schedule, loaded.file.base), request) as alive:
         if isinstance(alive, Diagnostic):
             raise CannotRunError(f"cannot run: {alive.message}", "\n".join(alive.notes))
-        return verify_on_device(loaded.program, alive, request, device)
+        return verify_on_device(programs[0], alive, request, device, programs[1:])
 
 
 if __name__ == "__main__":

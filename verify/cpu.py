@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import torch
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
+from streamsched.dsl.trace.tracing.containers import tensors
 from streamsched.verify.compare import differences
 from streamsched.verify.generated import load_generated
 from streamsched.verify.interpreter import Interpreter
 from streamsched.verify.live import Live, State
-from streamsched.verify.orders import orders
+from streamsched.verify.orders import StreamOrder, orders
+from streamsched.verify.parts import Part, parts_of
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Sample
 from streamsched.verify.tasks import tasks_of
@@ -22,46 +25,36 @@ from streamsched.verify.verdict import CannotRunError, Difference, Failure, Verd
 
 GENERATED = "the generated forward"
 
+PLAN = "the ops of the trace"
 
-def verify_on_cpu(program: Program, live: Live, request: Request) -> Verdict:
-    """Hold the generated forward against the original, and the plan under many orders against the serial one.
 
-    Both comparisons are bit for bit. The orders run the ops of the trace; where the user's Python runs others on a CPU
-    than were traced, the first comparison still sees it. Raises `CannotRunError`.
+def verify_on_cpu(programs: Sequence[Program], live: Live, request: Request) -> Verdict:
+    """Hold the generated forwards against the original, and each plan under many orders against the serial one.
+
+    All comparisons are bit for bit. The orders run the ops of the trace; where the user's Python runs others on a CPU
+    than were traced, the first comparison still sees it. Of a plan for the modules in scope, some modules run under the
+    orders, with the arguments that the model calls them with. Raises `CannotRunError`.
     """
-    model = live.model
     samples = [live.sample(request.seed + call) for call in range(request.calls)]
-    inputs = [dict(zip(live.trace.inputs, sample, strict=True)) for sample in samples]
     chosen = orders(request.orders, request.seed)
     found: list[Difference] = []
     failed: list[Failure] = []
     with torch.no_grad():
         try:
-            found += _generated(program, live, samples)
+            found += _generated([generate(program, "cpu") for program in programs], live, samples)
         except CannotRunError:
             raise
         except Exception as error:
             failed.append(Failure.of(GENERATED, error))
-        start = State.of(model)
-        try:
-            reference = Interpreter(program, model).run_serially(inputs)
-        except Exception as error:
-            message = f"cannot run: an op of the trace raises on the CPU: {in_words(error)}"
-            raise CannotRunError(message, traceback_of(error)) from error
-        tasks = tasks_of(program, request.calls)
-        for order in chosen:
-            start.restore()
-            try:
-                outputs = Interpreter(program, model).run(tasks, order, inputs)
-            except Exception as error:  # garbage may be anything, an index out of range too
-                failed.append(Failure.of(order.name, error))
-                continue
-            for call, (output, expected) in enumerate(zip(outputs, reference, strict=True)):
-                found += differences(output, expected, order.name, call)
+        for program in programs:
+            assert program.trace is not None
+            for part in parts_of(program.trace, live, samples):
+                under_orders(program, part, chosen, found, failed)
+    several = "s" * (len(programs) > 1)
     return Verdict(
         "cpu",
-        "the ops of the plan against the same ops in program order, and the forward generated for cpu against the "
-        "original, bit for bit",
+        f"the ops of the plan{several} against the same ops in program order, and the forward{several} generated for "
+        "cpu against the original, bit for bit",
         tuple(order.name for order in chosen),
         request.calls,
         tuple(found),
@@ -69,10 +62,48 @@ def verify_on_cpu(program: Program, live: Live, request: Request) -> Verdict:
     )
 
 
-def _generated(program: Program, live: Live, samples: list[Sample]) -> Iterator[Difference]:
-    """Where the forward generated for `cpu` differs from the original."""
-    namespace = load_generated(generate(program, "cpu"))
-    original, scheduled = copy.deepcopy(live.model), namespace["apply"](copy.deepcopy(live.model), strict=True)
+def under_orders(
+    program: Program, part: Part, chosen: Sequence[StreamOrder], found: list[Difference], failed: list[Failure]
+) -> None:
+    """Add to `found` and `failed` where a module differs under the orders. Its buffers are left as the last call did.
+
+    Raises `CannotRunError` where an op has no kernel.
+    """
+    start = State.of(part.module)
+    try:
+        reference = Interpreter(program, part.module, part.arguments).run_serially(part.inputs)
+    except Exception as error:
+        message = f"cannot run: an op of the trace raises on the CPU{part.label}: {in_words(error)}"
+        raise CannotRunError(message, traceback_of(error)) from error
+    for call, (output, expected) in enumerate(zip(reference, part.results, strict=bool(part.results))):
+        found += _same_tensors(output, expected, f"{PLAN}{part.label}", call)
+    tasks = tasks_of(program, len(part.inputs))
+    for order in chosen:
+        start.restore()
+        try:
+            outputs = Interpreter(program, part.module, part.arguments).run(tasks, order, part.inputs)
+        except Exception as error:  # garbage may be anything, an index out of range too
+            failed.append(Failure.of(f"{order.name}{part.label}", error))
+            continue
+        for call, (output, expected) in enumerate(zip(outputs, reference, strict=True)):
+            found += differences(output, expected, f"{order.name}{part.label}", call)
+
+
+def _same_tensors(output: Any, expected: Any, order: str, call: int) -> Iterator[Difference]:
+    """Where the tensors of a trace's result differ from those that the module returned.
+
+    The containers may be of other classes. An object in the result that holds tensors is the caller's to compare.
+    """
+    ours, theirs = tensors(output), tensors(expected)
+    if len(ours) == len(theirs):
+        yield from differences(ours, theirs, order, call)
+
+
+def _generated(texts: Sequence[str], live: Live, samples: Sequence[Sample]) -> Iterator[Difference]:
+    """Where the model with all forwards generated for `cpu` differs from the original, state and arguments included."""
+    original, scheduled = copy.deepcopy(live.model), copy.deepcopy(live.model)
+    for text in texts:
+        load_generated(text)["apply"](scheduled, strict=True)
     for call, sample in enumerate(samples):
         args, kwargs = live.call(sample)
         torch.manual_seed(call)
@@ -80,6 +111,9 @@ def _generated(program: Program, live: Live, samples: list[Sample]) -> Iterator[
             expected = original(*args, **kwargs)
         except Exception as error:
             raise original_raises(error) from error
-        args, kwargs = live.call(sample)
+        ours, named = live.call(sample)
         torch.manual_seed(call)
-        yield from differences(scheduled(*args, **kwargs), expected, GENERATED, call)
+        yield from differences(scheduled(*ours, **named), expected, GENERATED, call)
+        yield from differences((ours, named), (args, kwargs), GENERATED, call, "argument")
+    state, held = dict(scheduled.named_buffers()), dict(original.named_buffers())
+    yield from differences(state, held, GENERATED, len(samples) - 1, "buffer")

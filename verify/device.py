@@ -46,8 +46,12 @@ class Subject:
     forward: Callable[..., Any]
 
 
-def verify_on_device(program: Program, live: Live, request: Request, device: Device) -> Verdict:
+def verify_on_device(
+    program: Program, live: Live, request: Request, device: Device, others: Sequence[Program] = ()
+) -> Verdict:
     """Run original and generated forward on `device`, several calls in a row under each steering.
+
+    The forwards of `others` are bound to the same model.
 
     The reference is the original on the same engine with the same options, in serial order. Outputs of all calls of a
     steering are kept on the device and compared at its end, so that memory which is reused too early shows. Raises
@@ -63,7 +67,8 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
             reference = expected(live, request, device, samples)
         except Exception as error:
             raise original_raises(error) from error
-        subject = bound(generate(program, request.engine), live, request, device)
+        texts = [generate(each, request.engine) for each in (program, *others)]
+        subject = bound(texts[0], live, request, device, texts[1:])
         start = State.of(subject.module)
         try:
             if device.serial is not None:
@@ -79,7 +84,7 @@ def verify_on_device(program: Program, live: Live, request: Request, device: Dev
             failed.append(Failure.of(names[-1] if names else "the first call", error))
     return Verdict(
         request.engine,
-        f"the generated forward against the original on {device.words}, bit for bit",
+        f"the generated forward{'s' * bool(others)} against the original on {device.words}, bit for bit",
         tuple(names),
         request.calls,
         tuple(found),
@@ -101,11 +106,14 @@ def expected(live: Live, request: Request, device: Device, samples: Sequence[Sam
     return _calls(forward, live, samples, device, device.serial)
 
 
-def bound(text: str, live: Live, request: Request, device: Device) -> Subject:
-    """The generated file `text`, bound to a copy of the model. Nothing compiled before is used again."""
+def bound(text: str, live: Live, request: Request, device: Device, others: Sequence[str] = ()) -> Subject:
+    """The generated file `text`, bound to a copy of the model, on which `others` are bound, too. Nothing compiled
+    before is used again."""
     torch._dynamo.reset()
     namespace = load_generated(text)
     module = copy.deepcopy(live.model).to(device.name)
+    for other in others:
+        load_generated(other)["apply"](module, strict=True)
     if request.engine == "npugraph_ex":
         return Subject(module, namespace["compile"](module, strict=True, **dict(request.options)))
     return Subject(module, namespace["apply"](module, strict=True))

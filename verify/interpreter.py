@@ -25,13 +25,17 @@ LARGEST_GARBAGE = 3
 
 
 class Interpreter:
-    """Runs the tasks of several calls. State that outlives a call (inputs' buffers, parameters) is shared by all."""
+    """Runs the tasks of several calls. State that outlives a call (inputs' buffers, parameters) is shared by all.
 
-    def __init__(self, program: Program, root: torch.nn.Module) -> None:
+    `root` is the module that the trace is of; `arguments` are those of each call, by the names of its forward().
+    """
+
+    def __init__(self, program: Program, root: torch.nn.Module, arguments: Sequence[Mapping[str, Any]] = ()) -> None:
         assert program.trace is not None
         self.program = program
         self.trace: Trace = program.trace
         self._root = root
+        self._arguments = arguments
         self.fixed = _fixed(self.trace, root)
         self.buffers: Environment = {}
         self.environments: dict[int, Environment] = {}
@@ -112,7 +116,7 @@ class Interpreter:
             case model.Ref(value):
                 return self._value(value, call)
             case model.Literal(text):
-                return _literal(text)
+                return _literal(text, self._names(call))
             case model.Sequence(kind, items):
                 made = [self._argument(item, call) for item in items]
                 return slice(*made) if kind == "slice" else tuple(made) if kind == "tuple" else made
@@ -122,6 +126,11 @@ class Interpreter:
                 return {f: self._argument(item, call) for f, item in zip(fields, items, strict=True)}
             case model.Opaque(text):
                 raise NotImplementedError(f"an argument that has no value on the CPU: {text}")
+
+    def _names(self, call: int) -> dict[str, Any]:
+        """What a constant may be spelled with: attributes of the module, and arguments that are passed on."""
+        given = self._arguments[call] if self._arguments else {}
+        return {**given, "torch": torch, "self": self._root}
 
     def _overwrite(self, call: int, storage: int) -> None:
         """The block of `storage` has a new owner, who has written to it."""
@@ -179,8 +188,10 @@ def _bind(tree: model.Argument, result: Any, environment: Environment) -> None:
             pass
 
 
-def _literal(text: str) -> Any:
-    return "cpu" if text == "'meta'" else eval(text.replace("device='meta'", "device='cpu'"), {"torch": torch})
+def _literal(text: str, names: dict[str, Any] | None = None) -> Any:
+    if text == "'meta'":
+        return "cpu"
+    return eval(text.replace("device='meta'", "device='cpu'"), names or {"torch": torch})  # the tracer's own
 
 
 def _garbage(value: model.Value) -> torch.Tensor:

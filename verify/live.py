@@ -15,13 +15,13 @@ import torch
 import torch.utils._pytree as pytree
 
 from streamsched.dsl.diagnostic import Diagnostic
-from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.example_inputs import by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
 from streamsched.dsl.trace.tracing.loader import Session, load_model
+from streamsched.dsl.trace.tracing.run import register_caches
 from streamsched.verify.bounds import index_bounds
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Input, Sample, bounded, fill_parameters, sample_inputs
@@ -32,7 +32,6 @@ class Live:
     """The original on the CPU. `args` and `kwargs` are an example call whose tensors, `inputs`, hold nothing yet."""
 
     model: torch.nn.Module
-    trace: Trace
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     inputs: tuple[Input, ...]
@@ -91,7 +90,7 @@ class State:
 
 
 @contextlib.contextmanager
-def live(wanted: TraceRequest, trace: Trace, request: Request) -> Iterator[Live | Diagnostic]:
+def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
     """The model of `wanted` on the CPU, its parameters filled at random; or why there is none.
 
     The user's folder can be imported from while the block lasts, since forward() may import, too. Raises
@@ -104,6 +103,7 @@ def live(wanted: TraceRequest, trace: Trace, request: Request) -> Iterator[Live 
         if isinstance(model, Diagnostic):
             yield model
             return
+        register_caches(model)
         inputs = load_inputs(session, model)
         if isinstance(inputs, Diagnostic):
             yield inputs
@@ -111,7 +111,7 @@ def live(wanted: TraceRequest, trace: Trace, request: Request) -> Iterator[Live 
         inputs = by_position(model, inputs)
         fill_parameters(model, request.seed)
         named = tuple(_inputs(model, inputs.args, inputs.kwargs))
-        yield Live(model, trace, inputs.args, inputs.kwargs, named).bounded(request)
+        yield Live(model, inputs.args, inputs.kwargs, named).bounded(request)
 
 
 def _inputs(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Input]:

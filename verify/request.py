@@ -28,6 +28,7 @@ class Request:
     options: tuple[tuple[str, bool], ...] = ()
     ranges: tuple[Range, ...] = ()
     verbose: bool = False
+    others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.engine in ENGINES, self.engine
@@ -42,6 +43,7 @@ def request_from_json(text: str) -> Request:
     """The request that `request_to_json` wrote."""
     fields = json.loads(text)
     fields["instead"] = tuple(fields["instead"])
+    fields["others"] = tuple(fields["others"])
     fields["options"] = tuple((name, value) for name, value in fields["options"])
     fields["ranges"] = tuple(Range(**entry) for entry in fields["ranges"])
     return Request(**fields)

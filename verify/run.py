@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.files import STDIN
 from streamsched.dsl.pipeline import Loaded, trace_request
+from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.tracing.isolation import imports_npu
 from streamsched.verify.request import Request, request_to_json, verdict_from_json
 from streamsched.verify.unsupported import fallbacks
@@ -23,21 +26,25 @@ TIMEOUT = 3600
 NEEDS_NPU = "the model imports torch_npu, which does not run on a CPU: use --engine npu or --engine npugraph_ex"
 
 
-def verify(loaded: Loaded, request: Request) -> Verdict | tuple[Diagnostic, ...]:
-    """The verdict on a schedule without errors; or why its model cannot be built. Raises `CannotRunError`."""
+def verify(loaded: Loaded, request: Request, others: Sequence[Loaded] = ()) -> Verdict | tuple[Diagnostic, ...]:
+    """The verdict on a schedule without errors, and on `others` for the same model; or why it cannot be built.
+
+    Raises `CannotRunError`.
+    """
+    _same_model((loaded, *others))
     # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     if request.engine != "cpu":
         return _in_child(request)
-    assert loaded.program is not None and loaded.trace is not None
+    programs = [each.program for each in (loaded, *others) if each.program is not None]
     from streamsched.verify.cpu import verify_on_cpu
     from streamsched.verify.live import live
 
     traced = trace_request(loaded.schedule, loaded.file.base)
     try:
-        with live(traced, loaded.trace, request) as alive:
+        with live(traced, request) as alive:
             if not isinstance(alive, Diagnostic):
-                return verify_on_cpu(loaded.program, alive, request)
+                return verify_on_cpu(programs, alive, request)
             if not wants_npu(alive):
                 return (alive,)
             raise CannotRunError(NEEDS_NPU, "\n".join(alive.notes))
@@ -47,6 +54,25 @@ def verify(loaded: Loaded, request: Request) -> Verdict | tuple[Diagnostic, ...]
         raise CannotRunError(f"{error}; the model imports torch_npu: try --engine npu", error.details) from error
 
 
+def _same_model(schedules: Sequence[Loaded]) -> None:
+    """Raise `CannotRunError` if the schedules do not call the same model with the same inputs."""
+    first, *others = (trace_request(each.schedule, each.file.base) for each in schedules)
+    for other, each in zip(others, schedules[1:], strict=True):
+        for what in ("model", "input"):
+            if _called(first, what) != _called(other, what):
+                raise CannotRunError(
+                    f"cannot run: {schedules[0].file.path} and {each.file.path} have different `{what}` statements; "
+                    f"schedules that are verified together apply to one model, called in one way"
+                )
+
+
+def _called(request: TraceRequest, what: str) -> object:
+    """What a request says of its model or of its inputs, wherever its schedule lies."""
+    if what == "model":
+        return os.path.realpath(os.path.join(request.base, request.file)), request.attribute
+    return request.inputs, request.inputs_from
+
+
 def wants_npu(found: Diagnostic) -> bool:
     """Whether a model cannot be built or traced because it wants torch_npu."""
     return "torch_npu" in found.message
@@ -54,6 +80,10 @@ def wants_npu(found: Diagnostic) -> bool:
 
 def _in_child(request: Request) -> Verdict:
     """Run a device engine in a process of its own, whose environment is arranged for it."""
+    if STDIN in (request.schedule, *request.others):
+        raise CannotRunError(
+            f"the engine {request.engine} has a process of its own, which reads the schedule from a file"
+        )
     variables = _environment(request.engine)
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "verdict.json")

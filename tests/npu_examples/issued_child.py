@@ -44,7 +44,7 @@ def issued(name: str, engine: str) -> dict[str, Any]:
     assert plan is not None and found.trace is not None
     request = Request(schedule(name), engine, 0, 2, instead=TINY[name])
     device = device_of(request)
-    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
         samples = [alive.sample(call) for call in range(2)]
         subject = bound(generate(plan, engine), alive, request, device)

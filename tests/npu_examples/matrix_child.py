@@ -30,7 +30,7 @@ def main() -> None:
             device = device_of(request)
             found = loaded(name, engine)
             assert found.program is not None and found.trace is not None
-            with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive:
+            with live(trace_request(found.schedule, found.file.base), request) as alive:
                 assert not isinstance(alive, Diagnostic), alive
                 verdict = verify_on_device(found.program, alive, request, device)
             run = f"{name} {engine} {dict(options) or ''}".rstrip()

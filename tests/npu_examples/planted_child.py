@@ -23,7 +23,7 @@ def main() -> None:
     found = loaded("multi_stream", "npugraph_ex")
     assert found.program is not None and found.trace is not None
     wait = next(i for i, step in enumerate(found.program.steps) if step.kind is StepKind.WAIT)
-    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive:
+    with live(trace_request(found.schedule, found.file.base), request) as alive:
         assert not isinstance(alive, Diagnostic), alive
         verdict = verify_on_device(without(found.program, wait), alive, request, device)
     print("RESULT" + json.dumps(render(verdict)))

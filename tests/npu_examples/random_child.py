@@ -102,7 +102,7 @@ def run(case: Case, engine: str, tally: Tally) -> None:
             return
         request = Request(str(path), engine, orders=3, calls=2, seed=tally.seed)
         device = device_of(request)
-        with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive:
+        with live(trace_request(found.schedule, found.file.base), request) as alive:
             assert not isinstance(alive, Diagnostic), alive
             verdict = verify_on_device(found.program, alive, request, device)
         assert verdict.agrees, f"{render(verdict)}\n{case.model}\n{case.schedule}"

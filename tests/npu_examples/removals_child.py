@@ -122,7 +122,7 @@ def removals(name: str, engine: str) -> Iterator[tuple[str, ...]]:
     found = loaded(name, engine)
     assert found.program is not None and found.trace is not None
     text = generate(found.program, engine)
-    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
         samples = [alive.sample(call) for call in range(request.calls)]
         reference = expected(alive, request, device, samples)

@@ -98,7 +98,7 @@ def reports(found: Loaded, *left_out: str) -> list[list[str]]:
     text = generate(found.program, "npu")
     assert all(text.count(f" {line}") == 1 for line in left_out), text
     request = Request(found.file.path, "npu")
-    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
         texts = [text, *(text.replace(f" {line}", " pass") for line in left_out)]
         return [reported(each, alive, request) for each in texts]

@@ -47,7 +47,7 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
         model = load_model(session)
         if isinstance(model, Diagnostic):
             return Traced(None, (model,))
-        _register_caches(model)
+        register_caches(model)
         leaves = load_leaves(session, model)
         if isinstance(leaves, Diagnostic):
             return Traced(None, (leaves,))
@@ -80,7 +80,7 @@ def _trace_root(session: Session, regions: Regions, leaves: Leaves, model: torch
     return Traced(_finish(session, model, parts, recorder, lost), lost)
 
 
-def _register_caches(model: torch.nn.Module) -> None:
+def register_caches(model: torch.nn.Module) -> None:
     """Let torch.export look into the caches of transformers' models; it has no way to take that back."""
     if "transformers" in sys.modules:
         with contextlib.suppress(ImportError, AttributeError):

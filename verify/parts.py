@@ -1,0 +1,107 @@
+"""The modules that a plan is for, with the arguments that calls of the model give them."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import inspect
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from streamsched.dsl.trace.model import Trace
+from streamsched.verify.interpreter import Environment
+from streamsched.verify.live import Live
+from streamsched.verify.samples import Sample
+from streamsched.verify.unsupported import original_raises
+
+MOST_INSTANCES = 4
+"""How many modules in scope are verified one by one: the first, the last, and some between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A module, and what each call of it gets and returns; no results where the module is the whole model.
+
+    `inputs` are by value of the trace, `arguments` by parameter of forward(). `path` is empty for the whole model.
+    """
+
+    path: str
+    module: torch.nn.Module
+    inputs: list[Environment] = field(default_factory=list)
+    arguments: list[dict[str, Any]] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """What reports add to an order's name."""
+        return f" in {self.path}" if self.path else ""
+
+
+def parts_of(trace: Trace, live: Live, samples: Sequence[Sample]) -> list[Part]:
+    """The modules that `trace` stands for, in calls of the model with `samples`.
+
+    A module in scope is a copy's, as it was before the first call. Raises `CannotRunError`.
+    """
+    if trace.scope is None:
+        whole = Part("", live.model)
+        for sample in samples:
+            args, kwargs = live.call(sample)
+            whole.inputs.append(dict(zip(trace.inputs, sample, strict=True)))
+            whole.arguments.append(_named(live.model, args, kwargs))
+        return [whole]
+    model, running = copy.deepcopy(live.model), copy.deepcopy(live.model)
+    parts = [Part(path, model.get_submodule(path)) for path in _spread(trace.scope.instances)]
+    with contextlib.ExitStack() as hooks, torch.no_grad():
+        for part in parts:
+            hooks.enter_context(_noting(trace, part, running.get_submodule(part.path)))
+        for call, sample in enumerate(samples):
+            args, kwargs = live.call(sample)
+            torch.manual_seed(call)
+            try:
+                running(*args, **kwargs)
+            except Exception as error:
+                raise original_raises(error) from error
+    return parts
+
+
+def _spread(paths: Sequence[str]) -> list[str]:
+    """At most `MOST_INSTANCES` of the paths, the first and the last among them."""
+    if len(paths) <= MOST_INSTANCES:
+        return list(paths)
+    return [paths[round(step * (len(paths) - 1) / (MOST_INSTANCES - 1))] for step in range(MOST_INSTANCES)]
+
+
+@contextlib.contextmanager
+def _noting(trace: Trace, part: Part, module: torch.nn.Module) -> Iterator[None]:
+    """Note what calls of `module` get and return while the block lasts."""
+
+    def before(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        arguments = copy.deepcopy(_named(module, args, kwargs))
+        names = {"torch": torch, "self": module, **arguments}
+        # the tracer's own expressions
+        given = {value: eval(trace.values[value].expression, names).clone() for value in trace.inputs}
+        part.arguments.append(arguments)
+        part.inputs.append(given)
+
+    def after(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        part.results.append(copy.deepcopy(result))
+
+    handles = [
+        module.register_forward_pre_hook(before, with_kwargs=True),
+        module.register_forward_hook(after, with_kwargs=True),
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _named(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by the names that forward() has for them."""
+    bound = inspect.signature(module.forward).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
