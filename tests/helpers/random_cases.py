@@ -5,7 +5,7 @@ A `Case` knows what it asks for without the planner's help, so that a test can h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +13,7 @@ import networkx as nx
 from hypothesis import strategies as st
 from traces import TraceBuilder
 
-from streamsched.dsl.trace.model import OpKind, StorageKind, Trace, refs
+from streamsched.dsl.trace.model import OpKind, Scope, StorageKind, Trace, refs
 
 Ends = tuple[tuple[int, ...], tuple[int, ...]]
 """The kernels and allocations at both ends of an edge."""
@@ -113,8 +113,11 @@ def traces(draw: st.DrawFn, largest: int = 12) -> Trace:
 
 @st.composite
 def cases(draw: st.DrawFn, largest: int = 12, befores: bool = True) -> Case:
-    """A random trace with placements on up to three side streams, and orders that make no cycle."""
+    """A random trace, of a model or of modules in scope, with placements on up to three side streams, and orders that
+    make no cycle."""
     trace = draw(traces(largest))
+    if draw(st.booleans()):
+        trace = replace(trace, scope=Scope("layers.*", "", ("layers.0",)))
     ops = range(len(trace.ops))
     names = [op.name for op in trace.ops]
     sides = [f"s{i}" for i in range(1, draw(st.integers(1, 3)) + 1)]

@@ -58,7 +58,15 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
             report("tracing the model")
             return _trace_root(session, regions, leaves, model, inputs)
         trace_root = functools.partial(_trace_root, session, regions, leaves)
-        return trace_scope(session, request.scope, model, leaves, inputs, trace_root, report)
+        try_root = functools.partial(_try_root, session, leaves)
+        return trace_scope(session, request.scope, model, leaves, inputs, trace_root, try_root, report)
+
+
+def _try_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs: Inputs) -> Diagnostic | None:
+    """Trace a module for what can be seen meanwhile; or why that cannot be."""
+    recorder = Recorder(model, session.sources, session.internals, leaves)
+    exported = _export(session, model, by_position(model, inputs), recorder)
+    return exported if isinstance(exported, Diagnostic) else None
 
 
 def _trace_root(session: Session, regions: Regions, leaves: Leaves, model: torch.nn.Module, inputs: Inputs) -> Traced:

@@ -18,7 +18,7 @@ from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.flags import common_flags
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.scope_capture import Call, capture
+from streamsched.dsl.trace.tracing.scope_capture import Call, Export, capture
 from streamsched.dsl.trace.tracing.scope_constants import Unheld, unified
 from streamsched.dsl.trace.tracing.scope_groups import advise
 from streamsched.dsl.trace.tracing.scope_likeness import alike
@@ -45,6 +45,7 @@ def trace_scope(
     leaves: Leaves,
     inputs: Inputs,
     trace_root: TraceRoot,
+    export: Export,
     report: Callable[[str], None],
 ) -> Traced:
     """The trace that all modules in scope have, or why there is none."""
@@ -52,7 +53,7 @@ def trace_scope(
     if isinstance(modules, Diagnostic):
         return Traced(None, (modules,))
     report("running the model for the inputs of its modules")
-    calls = capture(session, model, leaves, inputs, modules)
+    calls = capture(session, model, leaves, inputs, modules, export)
     if isinstance(calls, Diagnostic):
         return Traced(None, (calls,))
     found = _once_each(scope, modules, calls)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch._export.utils import _compiling_state_context
-from torch.overrides import TorchFunctionMode
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import rules
@@ -20,8 +19,7 @@ from streamsched.dsl.trace.tracing.calls import forward_code
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Recorder
-from streamsched.dsl.trace.tracing.refusals import refusal
+from streamsched.dsl.trace.tracing.scope_copies import Copying, MetaTensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Call:
 
 
 class _CopyError(Exception):
-    """An argument of the module at `path` that cannot be copied."""
+    """An argument of the module at `path` cannot be copied."""
 
     def __init__(self, path: str, cause: Exception) -> None:
         super().__init__(path)
@@ -43,26 +41,74 @@ class _CopyError(Exception):
         self.cause = cause
 
 
+Export = Callable[[torch.nn.Module, Inputs], Diagnostic | None]
+"""Has torch.export trace a module; or says why it does not trace."""
+
+
 def capture(
-    session: Session, model: torch.nn.Module, leaves: Leaves, inputs: Inputs, modules: dict[str, torch.nn.Module]
+    session: Session,
+    model: torch.nn.Module,
+    leaves: Leaves,
+    inputs: Inputs,
+    modules: dict[str, torch.nn.Module],
+    export: Export,
 ) -> list[Call] | Diagnostic:
-    """Every call of `modules` in one forward() of the model, which then is as it was."""
+    """Every call of `modules` in one forward() of the model, which then is as it was.
+
+    To run the model is far faster than to trace it. What does not run without data may trace nevertheless.
+    """
     calls: list[Call] = []
     try:
         with leaves.replaced(model), _unchanged(model), _noting(model, modules, calls), _running(session):
             model(*inputs.args, **inputs.kwargs)
     except _CopyError as error:
-        message = f"`{error.path}` is called with an object that cannot be copied: {error.cause}"
-        return rules.unsupported_construct(session.request.model_span, message, (), ())
-    except (Exception, SystemExit) as error:
-        return refusal(session, Recorder(model, session.sources, session.internals, leaves), error)
+        return _cannot_copy(session, error)
+    except (Exception, SystemExit):
+        return _capture_by_export(session, model, inputs, modules, export)
     return calls
+
+
+def _capture_by_export(
+    session: Session, model: torch.nn.Module, inputs: Inputs, modules: dict[str, torch.nn.Module], export: Export
+) -> list[Call] | Diagnostic:
+    calls: list[Call] = []
+    with _unchanged(model), _noting(model, modules, calls), _naming(session):
+        failed = export(model, inputs)
+    if failed is not None:
+        return failed
+    tensors = MetaTensors()
+    try:
+        return [_on_meta(call, tensors) for call in calls]
+    except _CopyError as error:
+        return _cannot_copy(session, error)
+
+
+def _on_meta(call: Call, tensors: MetaTensors) -> Call:
+    """The call with the tensors of a trace replaced by those of its own."""
+    try:
+        with Copying(tensors.of):
+            args, kwargs = copy.deepcopy((call.inputs.args, call.inputs.kwargs))
+    except Exception as error:
+        raise _CopyError(call.path, error) from error
+    return Call(call.path, call.module, Inputs(args, kwargs))
+
+
+def _cannot_copy(session: Session, error: _CopyError) -> Diagnostic:
+    message = f"the arguments of `{error.path}` cannot be kept for its own trace: {error.cause}"
+    return rules.unsupported_construct(session.request.model_span, message, (), ())
 
 
 @contextlib.contextmanager
 def _running(session: Session) -> Iterator[None]:
-    """Run the model as a trace does: without gradients, and as if it were being compiled. The files that its modules
-    come from have a part in what the trace will be."""
+    """Run the model as a trace does: without gradients, and as if it were being compiled."""
+    with _naming(session), torch.no_grad(), _compiling_state_context(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _naming(session: Session) -> Iterator[None]:
+    """Name the files that the called modules come from: they have a part in what the trace will be."""
 
     def named(module: torch.nn.Module, _: Any) -> None:
         code = forward_code(module)
@@ -71,9 +117,7 @@ def _running(session: Session) -> Iterator[None]:
 
     handle = torch.nn.modules.module.register_module_forward_pre_hook(named)
     try:
-        with torch.no_grad(), _compiling_state_context(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
         handle.remove()
 
@@ -85,7 +129,7 @@ def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: 
 
     def note(path: str, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
         try:
-            with _KeepingTensors():
+            with Copying(lambda tensor: tensor):
                 args, kwargs = copy.deepcopy((args, kwargs), dict(kept))
         except Exception as error:
             raise _CopyError(path, error) from error
@@ -100,15 +144,6 @@ def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: 
     finally:
         for handle in handles:
             handle.remove()
-
-
-class _KeepingTensors(TorchFunctionMode):
-    """Has copies of containers hold the same tensors."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func is torch.Tensor.__deepcopy__:
-            return args[0]
-        return func(*args, **(kwargs or {}))
 
 
 @contextlib.contextmanager

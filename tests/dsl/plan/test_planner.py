@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from plans import plan_text, program_of, spell
 from traces import TraceBuilder
 
+from streamsched.dsl.check.registry import check
 from streamsched.dsl.program.steps import Hazard, OrderKind, StepKind
-from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.model import Scope, Trace
 
 
 @pytest.fixture
@@ -220,3 +223,52 @@ def test_an_edge_against_the_data_shows_the_path() -> None:
     assert found.code == "ORD202"
     assert found.notes == ("the data demands: `a` -> `m` -> `b`",)
     assert [(r.span.file, r.span.line) for r in found.related] == [("model.py", 10), ("model.py", 12)]
+
+
+# Modules in scope
+
+
+@pytest.fixture
+def part() -> Trace:
+    """A module that uses its input on two streams, in scope."""
+    t = TraceBuilder()
+    t.input("x", "y")
+    t.kernel("a", "y")
+    t.kernel("b", "x")
+    t.kernel("c", "a")
+    t.kernel("d", "c", "b")
+    return replace(t.build("d", "y"), scope=Scope("layers.*", "", ("layers.0", "layers.1")))
+
+
+def test_inputs_of_a_part_are_freed_at_their_last_use(part: Trace) -> None:
+    """The caller drops `x` when `b` was issued: what `default` does next may get its memory. `y` is returned."""
+    text = 'stream s\nvalue "b" on s\nvalue "b" -> value "d"\n'
+    program = program_of(text, part, "npu")
+    steps = spell(program)
+    assert [step for step in steps if step.endswith((" x", " y"))] == [
+        "s record_stream x",
+        "default free x",
+    ]
+    assert steps.index("default free x") > steps.index("s record_stream x") > steps.index("s b")
+    whole = program_of(text, replace(part, scope=None), "npu")
+    assert [step for step in spell(whole) if step.endswith(" x")] == []
+
+
+def test_inputs_of_a_part_that_are_waited_for_are_safe(part: Trace) -> None:
+    program = program_of('stream s\nvalue "b" on s\nvalue "b" -> value "a"\n', part, "npu")
+    assert "default free x" in spell(program)
+    assert spell(program, StepKind.RECORD_STREAM) == []
+
+
+def test_a_graph_that_holds_a_part_has_no_outputs_of_its_own(part: Trace) -> None:
+    text = 'stream s\nvalue "d" on s\nvalue { b, c } -> value "d"\n'
+    program = program_of(text, part)
+    assert (program.target, program.whole_graph, program.inside_graph) == ("npugraph_ex", False, True)
+    assert "default record_stream d" in spell(program)
+    assert not program_of(text, part, "npu").inside_graph
+    codes = {d.code for d in check(program)}
+    assert "MEM105" in codes, "the record_stream is in a captured graph"
+    assert not {"MEM103", "MEM101"} & codes
+    whole = program_of(text, replace(part, scope=None))
+    assert (whole.whole_graph, whole.inside_graph) == (True, False)
+    assert spell(whole, StepKind.RECORD_STREAM) == []

@@ -271,3 +271,24 @@ def test_the_run_leaves_the_model_as_it_was(scoped: Callable[..., Trace]) -> Non
     source = model("return x + self.calls", "self.calls = 0", call="layer.calls += 0; x = layer(x); layer.calls += 5")
     assert constants(scoped(source, "layers.*"), "aten.add.Tensor") == ["0"]
     assert forward
+
+
+def test_a_model_that_traces_and_does_not_run(scoped: Callable[..., Trace]) -> None:
+    """What lies outside of the scope may be sized by data, as long as the modules' inputs are not."""
+    source = model("return self.w(x).relu_() + kwargs['y']", call="x = layer(x, y=x.t().t())").replace(
+        "        for i,", "        x = x + x.nonzero().sum()\n        for i,"
+    )
+    trace = scoped(source, "layers.*")
+    assert trace.scope is not None and len(trace.scope.instances) == 4
+    first, second = (trace.values[value] for value in trace.inputs)
+    assert (first.shape, second.shape, second.stride) == ((4, 8), (4, 8), (8, 1))
+    assert first.storages == second.storages
+
+
+def test_inputs_sized_by_data_are_refused(refused: Callable[..., Diagnostic]) -> None:
+    source = model("return x.relu()").replace("        for i,", "        x = x[x.nonzero()[:, 0]]\n        for i,")
+    found = refused(source, "layers.*")
+    assert (found.code, found.message) == (
+        "TRC108",
+        "the arguments of `layers.0` cannot be kept for its own trace: the size of a tensor depends on data",
+    )
