@@ -98,7 +98,7 @@ def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
     """
     sources = Sources(wanted.base)
     session = Session(wanted, sources, Internals(str(Path(torch.__file__).parent)), request.verbose)
-    with user_code(wanted.base, sources, imports_npu(Path(wanted.base, wanted.file))):
+    with user_code(wanted.base, sources, imports_npu(Path(wanted.base, wanted.file)), bool(wanted.fakes)):
         model = load_model(session, "cpu")
         if isinstance(model, Diagnostic):
             yield model

@@ -345,8 +345,7 @@ def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
                     yield not_supported_yet.diagnostic(spec.span, message, help="write the size as a number")
 
 
-_NOT_YET = {FakesStatement: "fakes", CostStatement: "cost"}
+_NOT_YET: dict[type, str] = {CostStatement: "cost"}
 _INSTEAD = {
-    "fakes": "leave it out, and import the file in the model's",
     "cost": "leave it out: it only serves predictions",
 }

@@ -21,8 +21,9 @@ from streamsched.dsl.trace.tracing.isolation import imports_npu
 
 
 def needs_simulated_npu(request: TraceRequest) -> bool:
-    """Whether the model imports torch_npu, which is installed and cannot be imported in this process."""
-    return imports_npu(Path(request.base, request.file)) and can_simulate_npu()
+    """Whether the model imports torch_npu, which is installed and cannot be imported in this process, and nothing else
+    tells what its ops return."""
+    return not request.fakes and imports_npu(Path(request.base, request.file)) and can_simulate_npu()
 
 
 def can_simulate_npu() -> bool:

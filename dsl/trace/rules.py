@@ -168,7 +168,12 @@ def data_dependent(
 
 @rule("TRC108", "unsupported-construct", Severity.ERROR)
 def unsupported_construct(
-    span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...], help: str | None = None
+    span: Span,
+    message: str,
+    related: tuple[Related, ...],
+    notes: tuple[str, ...],
+    help: str | None = None,
+    fix: Fix | None = None,
 ) -> Diagnostic:
     """The model uses a construct that cannot be traced into one sequence of ops.
 
@@ -183,8 +188,12 @@ def unsupported_construct(
 
     Use instead:
         y = torch.where(x.sum() > 0, torch.sin(x), torch.cos(x))
+
+    A module that needs such a construct may be a leaf, which is one op and is printed as the call of the module:
+
+        leaf "decoder.search" from "model.py:search_shape"
     """
-    return unsupported_construct.diagnostic(span, message, related=related, notes=notes, help=help)
+    return unsupported_construct.diagnostic(span, message, related=related, notes=notes, help=help, fix=fix)
 
 
 @rule("TRC109", "constant-without-values", Severity.ERROR)

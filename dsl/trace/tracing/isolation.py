@@ -15,16 +15,21 @@ _IMPORTS_NPU = re.compile(r"^\s*(import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*|from\s+
 
 
 @contextlib.contextmanager
-def user_code(base: str, sources: Sources, imports_npu: bool) -> Iterator[None]:
+def user_code(base: str, sources: Sources, imports_npu: bool, fakes: bool = False) -> Iterator[None]:
     """Run the user's code: its folder can be imported from, what it prints goes to stderr.
 
     Modules that lie in the schedule's folder are imported anew and forgotten afterwards, so that two folders may each
-    have a `model.py`, and an edit is seen. torch_npu is hidden from libraries that would look for an NPU, unless the
-    model imports it itself, or it runs in this process already.
+    have a `model.py`, and an edit is seen; what they registered with torch.library is forgotten likewise. torch_npu is
+    hidden from libraries that would look for an NPU, unless the model imports it itself, or it runs in this process
+    already; with `fakes` the user's own ops stand in for it.
     """
-    runs = imports_npu or "torch_npu" in sys.modules
-    hidden = contextlib.nullcontext() if runs else _hidden("torch_npu")
-    with contextlib.redirect_stdout(sys.stderr), _fresh_modules(sources), _search_path(base), hidden:
+    from streamsched.dsl.trace.tracing import npu_stub, registrations  # they need torch
+
+    npu: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if not npu_stub.npu_runs():
+        npu = npu_stub.standing_in() if fakes else npu if imports_npu else _hidden("torch_npu")
+    forgotten = registrations.forgotten(sources)
+    with contextlib.redirect_stdout(sys.stderr), forgotten, _fresh_modules(sources), _search_path(base), npu:
         yield
 
 

@@ -204,6 +204,8 @@ def _no_sizes_of_data(leaf: Leaf) -> contextlib.AbstractContextManager[None]:
 class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """What a leaf does while it runs: the memory that it writes, the tensors from elsewhere that it reads."""
 
+    supports_higher_order_operators = True
+
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.written: set[Any] = set()

@@ -23,6 +23,7 @@ from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing import failures, world
 from streamsched.dsl.trace.tracing.collectives import shared_groups
 from streamsched.dsl.trace.tracing.frames import Internals
+from streamsched.dsl.trace.tracing.npu_stub import npu_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ def is_file(name: str) -> bool:
 def load_model(session: Session, device: str = "meta") -> torch.nn.Module | Diagnostic:
     """The model of the request, in evaluation mode, built under `device`; on the meta device all of it."""
     request = session.request
+    lacking = load_fakes(session)
+    if lacking is not None:
+        return lacking
     found = find_attribute(session, request.file, request.attribute, request.model_span)
     if isinstance(found, Diagnostic):
         return found
@@ -61,6 +65,15 @@ def load_model(session: Session, device: str = "meta") -> torch.nn.Module | Diag
         return target
     # A schedule is for inference: dropout must not draw, batch norm must not count.
     return (_on_meta(target) if device == "meta" else target).eval()
+
+
+def load_fakes(session: Session) -> Diagnostic | None:
+    """Import what registers fake implementations; where torch_npu itself runs, its own are there."""
+    request = session.request
+    if not request.fakes or npu_runs():
+        return None
+    made = _module(session, request.fakes, request.fakes_span or request.model_span)
+    return made if isinstance(made, Diagnostic) else None
 
 
 def _build(session: Session, target: object, device: str) -> torch.nn.Module | Diagnostic:

@@ -13,13 +13,14 @@ from torch.fx import Node
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.trace import collective_rules, leaf_rules, rules
 from streamsched.dsl.trace.model import NONE
-from streamsched.dsl.trace.tracing import collectives, failures
+from streamsched.dsl.trace.tracing import collectives, failures, remedies
 from streamsched.dsl.trace.tracing.arguments import instances, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Issue, Recorder
+from streamsched.dsl.trace.tracing.provenance import NOWHERE, Issue, Recorder
+from streamsched.dsl.trace.tracing.refusals import LEAF_ADVICE, NO_SEQUENCE
 from streamsched.dsl.trace.tracing.values import issue_of
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
@@ -55,8 +56,11 @@ def problems(
     span = session.request.model_span
     found: list[Diagnostic] = []
     for node in parts.unsupported:
-        message = f"forward() uses `{node.target}`, which does not trace into one sequence of ops"
-        found.append(rules.unsupported_construct(span, message, _related(session, recorder, node, "here"), ()))
+        message = f"forward() uses `{node.target}`, {NO_SEQUENCE}"
+        issue = recorder.issues.get(issue_of(node) or 0, NOWHERE)
+        fix = remedies.leaf_of(session, recorder, recorder.calls.records[issue.call].module)
+        related = _related(session, recorder, node, "here")
+        found.append(rules.unsupported_construct(span, message, related, (), LEAF_ADVICE, fix))
     for bad in parts.bad_constants:
         related = _related(session, recorder, bad.node, "the constant is made here")
         found.append(rules.constant_without_values(span, bad.message, related))

@@ -25,7 +25,10 @@ _DATA_WORDS = ("data-dependent", "data dependent", "Cannot call item() on", "met
 _C10D_NODE = re.compile(r"Node\.meta (\w+?)(?:_\d+)? has invalid val field .*ScriptObject", re.DOTALL)
 _DIFFERENTIABLE = re.compile(r"torch\.distributed\.nn\.functional\.\w+ is not supported")
 _UNKNOWN_RESULT = re.compile(r"Found <class '(.*?)'> in output, which is not a known type")
+_OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
 _DEVICE_ADVICE = "add `device=x.device` where the tensor is made, `x` being an input; or register it as a buffer"
+NO_SEQUENCE = "which does not trace into one sequence of ops"
+LEAF_ADVICE = "put it into a module of its own, and trace that as one op: a `leaf`"
 _CONSTRUCT_WORDS = (
     "higher order",
     "HigherOrderOperator",
@@ -67,6 +70,16 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
     if any(type(e).__name__ == "FakeTensorDeviceMismatchError" for e in chain):
         message = f"forward() mixes tensors of two devices{at}: {failures.cause(error).partition(': ')[2]}"
         return rules.forward_raises(span, message, related, notes, _DEVICE_ADVICE)
+    operator = _OPERATOR.search(text)
+    if operator is not None:
+        return remedies.blind_leaf(recorder, chain, related, notes) or rules.unsupported_construct(
+            span,
+            f"forward() uses `{operator[1]}`{at}, {NO_SEQUENCE}",
+            related,
+            notes,
+            LEAF_ADVICE,
+            remedies.leaf_instead(session, recorder, chain),
+        )
     if not related or any(word in text for word in _CONSTRUCT_WORDS):
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
         return rules.unsupported_construct(span, message, related, notes)

@@ -12,6 +12,7 @@ from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.leaf_modules import glob_for
 from streamsched.dsl.trace.tracing.leaves import UnsuitableLeafError
 from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.npu_stub import NoFakeError
 from streamsched.dsl.trace.tracing.provenance import Recorder
 
 _LIKE_FIRST = "torch:empty_like"
@@ -30,8 +31,16 @@ def leaf_instead(session: Session, recorder: Recorder, chain: list[BaseException
     `chain` is the exception with those that caused it. What the module returns is taken to be like its first argument.
     """
     path = _failed(recorder, chain)
-    if path is None:
-        return None
+    return None if path is None else _leaf_at(session, recorder, path)
+
+
+def leaf_of(session: Session, recorder: Recorder, module: torch.nn.Module) -> Fix | None:
+    """The fix that makes a leaf of a module; None for the model itself."""
+    path = next((path for path, other in recorder.leaves.root.named_modules() if other is module), "")
+    return _leaf_at(session, recorder, path) if path else None
+
+
+def _leaf_at(session: Session, recorder: Recorder, path: str) -> Fix:
     statement = f'leaf "{glob_for(recorder.leaves.root, path)}" from "{_LIKE_FIRST}"'
     message = f"trace `{path}` as one op: `{statement}`"
     return Fix(message, (Edit(session.request.model_span.end, f"\n{statement}"),))
@@ -53,14 +62,14 @@ def blind_leaf(
     related: tuple[Related, ...],
     notes: tuple[str, ...],
 ) -> Diagnostic | None:
-    """The finding that a leaf looks at data, and that nothing says what it returns; None if none of them failed."""
+    """The finding that a leaf needs data to run, and nothing says what it returns; None if none of them failed."""
     path = _failed(recorder, chain)
     leaf = next((leaf for leaf in recorder.leaves.leaves if leaf.path == path and leaf.shape is None), None)
     if leaf is None:
         return None
     statement = f'leaf "{leaf.request.glob}" from "{_LIKE_FIRST}"'
     fix = Fix(f"write `{statement}`", (Edit(leaf.request.span, statement),))
-    message = f"the leaf `{path}` looks at the data of a tensor, so that what it returns must be told"
+    message = f"the leaf `{path}` cannot run without data, so that what it returns must be told"
     return leaf_rules.missing_fake(leaf.request.span, message, related, notes, _FUNCTION_WORDS, fix)
 
 
@@ -72,6 +81,10 @@ def missing_fake(
     notes: tuple[str, ...],
 ) -> Diagnostic | None:
     """The finding that a custom op has no fake implementation; None if that is not what is wrong."""
+    absent = next((error for error in chain if isinstance(error, NoFakeError)), None)
+    if absent is not None:
+        advice = f"register one for the op `npu::{absent.name}` there"
+        return leaf_rules.missing_fake(session.request.model_span, str(absent), related, notes, advice, None)
     found = next((match for error in chain if (match := _NO_FAKE.search(str(error))) is not None), None)
     if found is None:
         return None

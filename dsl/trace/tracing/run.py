@@ -41,7 +41,7 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
     """The trace of the request's model, or why there is none."""
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
-    user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)))
+    user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)), bool(request.fakes))
     with user, ranks(request.world), autocast.watched(session.internals, sources) as regions:
         report("building the model")
         model = load_model(session)

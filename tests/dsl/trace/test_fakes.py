@@ -1,0 +1,114 @@
+"""`fakes`: torch_npu's ops by what the user says that they return."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.pipeline import load, load_trace
+from streamsched.dsl.trace.export import Traced
+from streamsched.dsl.trace.store import load as load_saved
+from streamsched.dsl.trace.store import save
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "w8a8_shared_expert"
+AT = Span("test.sched", 3, 1, 3, 17)
+
+FAKES = """
+import torch
+
+torch.library.define("npu::npu_swiglu", "(Tensor self, int dim=-1) -> Tensor")
+torch.library.define(
+    "npu::npu_dynamic_quant", "(Tensor input, *, Tensor? smooth_scales=None, int? dst_type=None) -> (Tensor, Tensor)"
+)
+torch.library.define(
+    "npu::npu_quant_matmul",
+    "(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, Tensor? bias=None,"
+    " int? output_dtype=None) -> Tensor",
+)
+
+
+@torch.library.register_fake("npu::npu_swiglu")
+def npu_swiglu(x, dim=-1):
+    return x.new_empty(*x.shape[:-1], x.shape[-1] // 2)
+
+
+@torch.library.register_fake("npu::npu_dynamic_quant")
+def npu_dynamic_quant(x, **options):
+    return torch.empty_like(x, dtype=torch.int8), x.new_empty(x.shape[:-1], dtype=torch.float32)
+
+
+@torch.library.register_fake("npu::npu_quant_matmul")
+def npu_quant_matmul(x1, x2, scale, **options):
+    return x1.new_empty(*x1.shape[:-1], x2.shape[-1], dtype=torch.bfloat16)
+"""
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A copy of the W8A8 example whose schedule names a file of fakes."""
+    shutil.copy(EXAMPLE / "model.py", tmp_path)
+    text = (EXAMPLE / "w8a8_shared_expert.sched").read_text()
+    path = tmp_path / "w8a8_shared_expert.sched"
+    path.write_text(text.replace('model "model.py:build"', 'model "model.py:build"\nfakes "fakes.py"'))
+    (tmp_path / "fakes.py").write_text(FAKES)
+    return path
+
+
+def test_the_trace_is_the_one_made_under_the_simulated_npu(example: Path) -> None:
+    saved = load_saved(EXAMPLE / "w8a8_shared_expert.trace.json.gz", AT)
+    made = load_trace(str(example))
+    assert made.trace is not None and saved.trace is not None, made.diagnostics
+    assert made.trace.digest == saved.trace.digest
+    assert "torch_npu" not in sys.modules
+
+
+def test_a_trace_is_stale_when_the_fakes_change(example: Path) -> None:
+    made = load_trace(str(example))
+    assert made.trace is not None
+    assert "fakes.py" in dict(made.trace.sources)
+    save(made.trace, example.with_suffix(".trace.json.gz"))
+    assert load(str(example)).diagnostics == ()
+    (example.parent / "fakes.py").write_text(FAKES + "\n# edited\n")
+    (found,) = load(str(example)).diagnostics
+    assert found.code == "SEL105" and "fakes.py has changed" in found.message
+
+
+MODEL = """
+import torch_npu
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch_npu.npu_rms_norm(x, x[0])[0]
+"""
+
+
+def test_an_op_without_a_fake_is_named(attempt: Callable[..., Traced], tmp_path: Path) -> None:
+    (tmp_path / "fakes.py").write_text(FAKES)
+    (found,) = attempt(MODEL, {"fakes": "fakes.py", "fakes_span": AT}, x=(4, 4)).diagnostics
+    assert found.code == "TRC121"
+    assert "torch_npu.npu_rms_norm has no fake" in found.message
+    assert found.help == "register one for the op `npu::npu_rms_norm` there"
+
+
+def test_a_file_of_fakes_that_is_not_there(attempt: Callable[..., Traced]) -> None:
+    (found,) = attempt(MODEL, {"fakes": "fakes.py", "fakes_span": AT}, x=(4, 4)).diagnostics
+    assert (found.code, found.span) == ("TRC101", AT)
+
+
+def test_libraries_still_see_no_npu(attempt: Callable[..., Traced], tmp_path: Path) -> None:
+    (tmp_path / "fakes.py").write_text(FAKES)
+    source = """
+    from transformers.utils import is_torch_npu_available
+
+    class Model(nn.Module):
+        def forward(self, x):
+            assert not is_torch_npu_available()
+            return x + 1
+    """
+    pytest.importorskip("transformers")
+    assert attempt(source, {"fakes": "fakes.py", "fakes_span": AT}, x=(4, 4)).diagnostics == ()
