@@ -61,7 +61,7 @@ def generate(program: Program, target: str) -> str:
             {"name": program.streams[stream].name, "priority": _priority(program.streams[stream].priority)}
             for stream in used
         ],
-        events=len(names.events) if spelling.has_streams else 0,
+        events=len(names.events) if used else 0,
     )
 
 

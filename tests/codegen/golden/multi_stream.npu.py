@@ -63,7 +63,7 @@ def apply(model, strict=False):
     """
     found = _in_scope(model)
     having = (vars(module).get("scheduled_streams") for module in model.modules())
-    streams = next(filter(None, having), {})
+    streams = next(filter(None, having), _Shared())
     if "stream1" not in streams:
         streams["stream1"] = torch.npu.Stream()
     if "stream2" not in streams:
@@ -71,7 +71,7 @@ def apply(model, strict=False):
     unapply(model)
     for module in found.values():
         module.scheduled_streams = streams
-        events = vars(module).setdefault("scheduled_events", {})
+        events = vars(module).setdefault("scheduled_events", _Shared())
         events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(3))
         before = vars(module).setdefault("scheduled_before", {})
         before[SCHEDULE] = module.forward
@@ -102,6 +102,13 @@ def unapply(model):
         for name in () if before else ("streams", "events", "before"):
             vars(module).pop(f"scheduled_{name}", None)
     return model
+
+
+class _Shared(dict):
+    """Streams or events, which cannot be copied: a copy of the model has the same."""
+
+    def __deepcopy__(self, memo):
+        return _Shared(self)
 
 
 def _mismatch(self, in1, in2, in3, in4):
