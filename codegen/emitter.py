@@ -7,6 +7,7 @@ from importlib import metadata, resources
 
 import jinja2
 
+from streamsched.codegen.forward.dims import read_dims, without_clashes
 from streamsched.codegen.forward.folding import fold
 from streamsched.codegen.forward.guards import checks, last_name
 from streamsched.codegen.forward.head import guarded_def, mismatch_def
@@ -33,6 +34,7 @@ def generate(program: Program, target: str) -> str:
     spelling = TARGETS[target]
     trace = program.trace
     assert trace is not None, "only a program over a trace can be generated"
+    program, trace = without_clashes(program, trace)
     folding = fold(program, trace)
     guards = checks(trace, folding)
     printed = units(program, trace, folding)
@@ -40,6 +42,7 @@ def generate(program: Program, target: str) -> str:
     statements = write_statements(printed, names, trace)
     used = _streams_in_use(program) if spelling.has_streams else ()
     body = [
+        *map(Line, read_dims(trace, statements.texts)),
         *_prologue(program, names, used, spelling),
         *layout(program, trace, printed, statements, names, spelling),
     ]

@@ -134,9 +134,7 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
 
 
 def _tensors(spec: tree.InputSpec) -> list[InputTensor]:
-    shape = tuple(dim for dim in spec.dims if isinstance(dim, int))
-    assert len(shape) == len(spec.dims), "named dims are refused while parsing"
-    return [InputTensor(name.text, spec.dtype, shape) for name in spec.names]
+    return [InputTensor(name.text, spec.dtype, spec.dims) for name in spec.names]
 
 
 def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:

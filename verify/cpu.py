@@ -19,6 +19,7 @@ from streamsched.verify.orders import StreamOrder, orders
 from streamsched.verify.parts import Part, parts_of
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Sample
+from streamsched.verify.sizes import dims_of
 from streamsched.verify.tasks import tasks_of
 from streamsched.verify.unsupported import original_raises
 from streamsched.verify.verdict import CannotRunError, Difference, Failure, Verdict, in_words, traceback_of
@@ -35,7 +36,8 @@ def verify_on_cpu(programs: Sequence[Program], live: Live, request: Request) -> 
     than were traced, the first comparison still sees it. Of a plan for the modules in scope, some modules run under the
     orders, with the arguments that the model calls them with. Raises `CannotRunError`.
     """
-    samples = [live.sample(request.seed + call) for call in range(request.calls)]
+    seeds = [request.seed + call for call in range(request.calls)]
+    samples = [live.sample(seed, live.sizes(dims_of(programs), seed)) for seed in seeds]
     chosen = orders(request.orders, request.seed)
     found: list[Difference] = []
     failed: list[Failure] = []

@@ -23,6 +23,7 @@ from streamsched.verify.launches import captured
 from streamsched.verify.live import Live, State
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Sample
+from streamsched.verify.sizes import dims_of
 from streamsched.verify.steering import Delay, Steering
 from streamsched.verify.unsupported import missing_kernel, original_raises
 from streamsched.verify.verdict import Difference, Failure, Verdict
@@ -57,7 +58,9 @@ def verify_on_device(
     steering are kept on the device and compared at its end, so that memory which is reused too early shows. Raises
     `CannotRunError` where the original raises, or an operator has no kernel there.
     """
-    samples = [live.sample(request.seed + call) for call in range(request.calls)]
+    # A graph is captured for each size: all calls have the same, so that they replay one.
+    sizes = live.sizes(dims_of((program, *others)), request.seed)
+    samples = [live.sample(request.seed + call, sizes) for call in range(request.calls)]
     found: list[Difference] = []
     failed: list[Failure] = []
     records: tuple[Record, ...] = ()

@@ -13,8 +13,10 @@ import torch
 
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace import model
+from streamsched.dsl.trace.dims import evaluate_all
 from streamsched.dsl.trace.model import LEAF, NONE, Op, OpKind, Trace, refs
 from streamsched.verify.orders import StreamOrder, execution
+from streamsched.verify.sizes import sizes_of
 from streamsched.verify.tasks import Task
 
 Environment = dict[int, torch.Tensor]
@@ -37,7 +39,8 @@ class Interpreter:
         self._root = root
         self._arguments = arguments
         self.fixed = _fixed(self.trace, root)
-        self.buffers: Environment = {}
+        self.buffers: list[Environment] = []  # by call
+        self.sizes: list[dict[str, int]] = []  # of the dynamic dims, by call
         self.environments: dict[int, Environment] = {}
         self.outputs: dict[int, Any] = {}
         self.by_storage = _by_storage(self.trace)
@@ -45,8 +48,9 @@ class Interpreter:
     def run(self, tasks: Sequence[Task], order: StreamOrder, inputs: Sequence[Environment]) -> list[Any]:
         """Run `tasks` in the order `order`; `inputs[call]` are the inputs of each call. Returns each call's outputs."""
         torch.manual_seed(0)  # random ops keep program order, so that they draw what the reference draws
-        self.buffers = {value: torch.empty_like(tensor) for value, tensor in inputs[0].items()}
-        self.environments = {call: dict(self.fixed) | self.buffers for call in range(len(inputs))}
+        self.buffers = _buffers(inputs)
+        self.sizes = [sizes_of(self.trace, given) for given in inputs]
+        self.environments = {call: dict(self.fixed) | held for call, held in enumerate(self.buffers)}
         for index in execution(tasks, order):
             task = tasks[index]
             for call, free in task.overwrites:
@@ -54,7 +58,7 @@ class Interpreter:
             step = self.program.steps[task.step]
             if step.kind is StepKind.ENTRY:
                 for value, tensor in inputs[task.call].items():
-                    self.buffers[value].copy_(tensor)
+                    self.buffers[task.call][value].copy_(tensor)
             elif step.kind is StepKind.EXIT:
                 self.outputs[task.call] = _copied(self._argument(self.trace.result, task.call))
             elif step.op != NONE and step.runs:
@@ -64,6 +68,7 @@ class Interpreter:
     def run_serially(self, inputs: Sequence[Environment]) -> list[Any]:
         """Run every call's ops in program order, nothing freed: the reference."""
         torch.manual_seed(0)
+        self.sizes = [sizes_of(self.trace, given) for given in inputs]
         self.environments = {
             call: dict(self.fixed) | {value: tensor.clone() for value, tensor in given.items()}
             for call, given in enumerate(inputs)
@@ -101,7 +106,7 @@ class Interpreter:
         if value not in environment and self._is_held(value, environment):
             self._launch(self.trace.values[value].producer, call)
         if value not in environment:
-            environment[value] = _garbage(self.trace.values[value])
+            environment[value] = _garbage(self.trace.values[value], self.sizes[call])
         return environment[value]
 
     def _is_held(self, value: int, environment: Environment) -> bool:
@@ -128,9 +133,9 @@ class Interpreter:
                 raise NotImplementedError(f"an argument that has no value on the CPU: {text}")
 
     def _names(self, call: int) -> dict[str, Any]:
-        """What a constant may be spelled with: attributes of the module, and arguments that are passed on."""
+        """What a constant may be spelled with: the module's attributes, arguments that are passed on, dynamic dims."""
         given = self._arguments[call] if self._arguments else {}
-        return {**given, "torch": torch, "self": self._root}
+        return {**given, **self.sizes[call], "torch": torch, "self": self._root}
 
     def _overwrite(self, call: int, storage: int) -> None:
         """The block of `storage` has a new owner, who has written to it."""
@@ -194,9 +199,21 @@ def _literal(text: str, names: dict[str, Any] | None = None) -> Any:
     return eval(text.replace("device='meta'", "device='cpu'"), names or {"torch": torch})  # the tracer's own
 
 
-def _garbage(value: model.Value) -> torch.Tensor:
-    tensor = torch.empty_strided(value.shape, value.stride, dtype=getattr(torch, value.dtype))
-    return _spoil(tensor)
+def _buffers(inputs: Sequence[Environment]) -> list[Environment]:
+    """The memory of the inputs of each call: calls of the same sizes share it."""
+    by_sizes: dict[tuple[torch.Size, ...], Environment] = {}
+    found = []
+    for given in inputs:
+        sizes = tuple(tensor.shape for tensor in given.values())
+        if sizes not in by_sizes:
+            by_sizes[sizes] = {value: torch.empty_like(tensor) for value, tensor in given.items()}
+        found.append(by_sizes[sizes])
+    return found
+
+
+def _garbage(value: model.Value, sizes: Mapping[str, int]) -> torch.Tensor:
+    shape, stride = evaluate_all(value.shape, sizes), evaluate_all(value.stride, sizes)
+    return _spoil(torch.empty_strided(shape, stride, dtype=getattr(torch, value.dtype)))
 
 
 def _spoil(tensor: torch.Tensor) -> torch.Tensor:

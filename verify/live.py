@@ -6,7 +6,7 @@ import contextlib
 import copy
 import dataclasses
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,10 @@ import torch
 import torch.utils._pytree as pytree
 
 from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.trace.model import NamedDim
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.example_inputs import by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
@@ -25,6 +27,7 @@ from streamsched.dsl.trace.tracing.run import register_caches
 from streamsched.verify.bounds import index_bounds
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Input, Sample, bounded, fill_parameters, sample_inputs
+from streamsched.verify.sizes import sample_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +39,14 @@ class Live:
     kwargs: dict[str, Any]
     inputs: tuple[Input, ...]
 
-    def sample(self, seed: int) -> Sample:
-        """Random values for a call."""
-        return sample_inputs(self.inputs, seed)
+    def sizes(self, dims: Iterable[NamedDim], seed: int) -> dict[str, int]:
+        """Random sizes of the dynamic dims, within the bounds that `dims` have."""
+        named = dict.fromkeys(dim for entry in self.inputs for dim in entry.dims if isinstance(dim, str))
+        return sample_sizes(named, dims, seed)
+
+    def sample(self, seed: int, sizes: Mapping[str, int] | None = None) -> Sample:
+        """Random values for a call, in which the dynamic dims have these sizes."""
+        return sample_inputs(self.inputs, seed, sizes or {})
 
     def call(self, sample: Sample, device: str = "cpu") -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call with fresh copies of the tensors of `sample`, on `device`."""
@@ -110,7 +118,9 @@ def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
             return
         inputs = by_position(model, inputs)
         fill_parameters(model, request.seed)
-        named = tuple(_inputs(model, inputs.args, inputs.kwargs))
+        dims = Dims.of(wanted.inputs)
+        entries = _inputs(model, inputs.args, inputs.kwargs)
+        named = tuple(dataclasses.replace(entry, dims=dims.named(entry.shape)) for entry in entries)
         yield Live(model, inputs.args, inputs.kwargs, named).bounded(request)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from streamsched.dsl.nearest import did_you_mean
+from streamsched.dsl.trace.dims import evaluate_all
+from streamsched.dsl.trace.model import Dim
 from streamsched.verify.ranges import Range
 from streamsched.verify.verdict import CannotRunError
 
@@ -21,13 +23,15 @@ Sample = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A tensor in the arguments of a call; an integer one holds values from `low` to `high`."""
+    """A tensor in the arguments of a call; an integer one holds values from `low` to `high`. `shape` is an example of
+    what `dims` may be."""
 
     name: str
     dtype: torch.dtype
     shape: tuple[int, ...]
     low: int = 0
     high: int = LARGEST_INTEGER
+    dims: tuple[Dim, ...] = ()  # the shape with the names of dynamic dims; empty where it is fixed
 
     @property
     def is_integer(self) -> bool:
@@ -54,10 +58,11 @@ def bounded(inputs: Sequence[Input], ranges: Iterable[Range]) -> tuple[Input, ..
     return tuple(found[entry.name] for entry in inputs)
 
 
-def sample_inputs(inputs: Iterable[Input], seed: int) -> Sample:
-    """Random values for `inputs`."""
+def sample_inputs(inputs: Iterable[Input], seed: int, sizes: Mapping[str, int]) -> Sample:
+    """Random values for `inputs` of such sizes."""
     generator = torch.Generator().manual_seed(seed)
-    return tuple(_sample(entry, generator) for entry in inputs)
+    sized = (dataclasses.replace(e, shape=evaluate_all(e.dims, sizes)) if e.dims else e for e in inputs)
+    return tuple(_sample(entry, generator) for entry in sized)
 
 
 def _sample(entry: Input, generator: torch.Generator) -> torch.Tensor:

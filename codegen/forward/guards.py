@@ -22,6 +22,7 @@ from streamsched.dsl.trace.model import (
     Instance,
     Literal,
     Mapping,
+    NamedDim,
     Opaque,
     ParameterKind,
     Ref,
@@ -60,6 +61,7 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
         _constant("self.training", "False"),
         *_flags(trace, folding),
         *_grouped(arguments.found),
+        *map(_bounds, trace.dims),
         *_dtypes(trace),
     )
 
@@ -70,6 +72,15 @@ def _constant(expression: str, text: str) -> Check:
 
 def _class(expression: str, name: str) -> Check:
     return Check(f"the class of {expression}", f"{expression}{_CLASS}", f'"{name}"', f"{expression}: {name}")
+
+
+def _bounds(dim: NamedDim) -> Check:
+    """That a dynamic dim is within its bounds."""
+    if dim.maximum is None:
+        found, words = f"{dim.expression} >= {dim.minimum}", f"{dim.minimum} or more"
+    else:
+        found, words = f"{dim.expression} in range({dim.minimum}, {dim.maximum + 1})", f"{dim.minimum} to {dim.maximum}"
+    return Check(f"whether {dim.name} is {words}", found, "True", f"{dim.name}: {words}")
 
 
 def _given(trace: Trace) -> Iterator[tuple[str, Argument]]:

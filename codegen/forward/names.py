@@ -44,12 +44,13 @@ class Names:
 def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Names:
     """Name everything that `units` bind, and the streams and events."""
     source = {value.local for value in trace.values} | {parameter.name for parameter in trace.parameters} - {""}
-    taken = set(_RESERVED | source)
+    dims = {dim.name for dim in trace.dims}
+    taken = set(_RESERVED | source | dims)
     own = [stream.name for stream in program.streams[DEFAULT + 1 :] if not stream.of_group]
     streams = _fresh(own, taken, "_stream")
     events = _fresh(via.explicit_events(program), taken, "_event")
     lives = lifetimes(units, trace)
-    scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events)))
+    scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events, *dims)))
     for place, unit in enumerate(units):
         scribe.bind(place, unit)
     return Names(objects(trace), scribe.names, ("", *streams), events, lives)

@@ -31,7 +31,7 @@ def reversed_sub(call: Call) -> str | None:
     items = call.arguments()
     if len(items) != 2 or not isinstance(items[1].argument, Literal):
         return None
-    return f"{call.text(items[1].argument)} - {call.text(items[0].argument)}"
+    return f"{operand_text(call, items[1].argument)} - {call.text(items[0].argument)}"
 
 
 def slice_(call: Call) -> str | None:
@@ -122,6 +122,12 @@ SPECIAL: Mapping[str, Special] = {
     "to.dtype": to,
     "to.dtype_layout": to,
 }
+
+
+def operand_text(call: Call, argument: Argument) -> str:
+    """An argument as the operand of an operator: what is made of dims gets parentheses."""
+    text = call.text(argument)
+    return f"({text})" if isinstance(argument, Literal) and " " in text and text[0] not in "\"'" else text
 
 
 def _at_dim(call: Call, subscript: str) -> str | None:

@@ -13,7 +13,7 @@ from streamsched.codegen.spell import table
 from streamsched.codegen.spell.arguments import Name, class_imports, spell_argument
 from streamsched.codegen.spell.call import Call, call_of, raw_arguments
 from streamsched.codegen.spell.schemas import bind, find
-from streamsched.codegen.spell.special import SPECIAL
+from streamsched.codegen.spell.special import SPECIAL, operand_text
 from streamsched.codegen.spell.table import Function
 from streamsched.dsl.trace.model import Argument, Literal, Op, Ref, Trace
 
@@ -92,7 +92,7 @@ def _operator(call: Call) -> str | None:
 
 
 def _infix(operator: str, left: Argument, right: Argument, *, call: Call) -> str:
-    first, second = call.text(left), call.text(right)
+    first, second = operand_text(call, left), operand_text(call, right)
     if operator == "**":
         first = f"({first})" if first.startswith("-") else first
         if _ATOM.fullmatch(first) and _ATOM.fullmatch(second):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from streamsched.dsl.check.describe import listed, name, on_stream, placement, related, stream
 from streamsched.dsl.check.facts import Facts
@@ -11,7 +11,7 @@ from streamsched.dsl.check.regions import regions
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.rule import rule
-from streamsched.dsl.trace.model import NONE
+from streamsched.dsl.trace.model import NONE, Dim
 
 
 @rule("MEM101", "missing-record-stream", Severity.ERROR)
@@ -200,12 +200,12 @@ def record_stream_in_capture(facts: Facts) -> Iterator[Diagnostic]:
         kept = [index for index in facts.of(StepKind.RECORD_STREAM) if region.begin < index < region.end]
         if kept and region.captured:
             storages = [program.storages[number] for number in dict.fromkeys(program.steps[i].storage for i in kept)]
-            total = sum(storage.nbytes for storage in storages)
+            total = _total(storage.nbytes for storage in storages)
             yield record_stream_in_capture.diagnostic(
                 _first_use(facts, kept[0]),
                 f"`record_stream` keeps {listed([f'`{s.name}`' for s in storages])} from reuse until the capture ends",
                 related=related(program, *((index, "kept from here on") for index in kept)),
-                notes=(f"the graph's memory grows by up to {_size(total)}",) if total else (),
+                notes=(f"the graph's memory grows by up to {total}",) if total else (),
                 help="`memory join` waits instead, where memory is short",
             )
 
@@ -234,6 +234,16 @@ def _first_use(facts: Facts, index: int) -> Span:
     program, step = facts.program, facts.program.steps[index]
     users = (i for i in range(index, NONE, -1) if program.steps[i].runs and program.steps[i].stream == step.stream)
     return next((placement(program, i) for i in users), program.span)
+
+
+def _total(sizes: Iterable[Dim]) -> str:
+    """The sum of sizes in bytes, as words; empty for nothing."""
+    given = list(sizes)
+    known = sum(size for size in given if isinstance(size, int))
+    open_ = [size for size in given if isinstance(size, str)]
+    if open_:
+        return f"{' + '.join((*open_, *([str(known)] if known else [])))} bytes"
+    return _size(known) if known else ""
 
 
 def _size(nbytes: int) -> str:

@@ -11,7 +11,7 @@ import enum
 from dataclasses import dataclass
 
 from streamsched.dsl.diagnostic import Span
-from streamsched.dsl.trace.model import NONE, StorageKind, Trace
+from streamsched.dsl.trace.model import NONE, Dim, StorageKind, Trace
 
 DEFAULT = 0
 """The stream that is the caller's current one."""
@@ -87,7 +87,7 @@ class Storage:
 
     name: str
     kind: StorageKind
-    nbytes: int = 0
+    nbytes: Dim = 0
     home: int = DEFAULT
     output: bool = False
 

@@ -321,28 +321,23 @@ def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
 def not_supported_yet(names: Names) -> Iterator[Diagnostic]:
     """A part of the language that this version reads and cannot carry out.
 
-    `cost` and dims with a name (dynamic ones) are formatted and checked for their syntax.
-    What they ask for is not done, and leaving it out in silence would generate other code than was asked for.
+    `cost` is formatted and checked for its syntax. What it asks for is not done, and leaving it out in silence would
+    generate other code than was asked for.
 
     Example:
 
-        input ids: i64[1, length]
+        group expert = module "shared_experts"
+        cost expert = 120us
 
     Use instead:
 
-        input ids: i64[1, 64]
+        group expert = module "shared_experts"
     """
     for statement in names.schedule.statements:
         keyword = _NOT_YET.get(type(statement))
         if keyword is not None:
             message = f"`{keyword}` is not supported yet"
             yield not_supported_yet.diagnostic(statement.span, message, help=_INSTEAD[keyword])
-        if isinstance(statement, InputStatement):
-            for spec in statement.specs:
-                named = [dim for dim in spec.dims if isinstance(dim, str)]
-                if named:
-                    message = f"dims with a name are not supported yet: `{named[0]}`"
-                    yield not_supported_yet.diagnostic(spec.span, message, help="write the size as a number")
 
 
 _NOT_YET: dict[type, str] = {CostStatement: "cost"}

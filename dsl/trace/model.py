@@ -13,6 +13,10 @@ from typing import TypeAlias
 
 NONE = -1
 
+Dim: TypeAlias = int | str
+"""A size: a number; -1 where it depends on data; or an expression over the trace's named dims, which `dims.py` reads:
+`batch`, `4 * batch`, `seq // 2 + 1`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ref:
@@ -24,7 +28,8 @@ class Ref:
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A constant, as a Python expression that needs no import but torch: `-1`, `None`, `torch.bfloat16`, `'sum'`; or
-    the attribute of the scope module that holds it: `self.layer_idx`.
+    the attribute of the scope module that holds it: `self.layer_idx`; or an expression over the trace's named dims:
+    `batch * seq`.
     """
 
     text: str
@@ -145,7 +150,7 @@ class Storage:
 
     name: str
     kind: StorageKind
-    nbytes: int
+    nbytes: Dim
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +165,8 @@ class Value:
     name: str
     storages: tuple[int, ...]
     dtype: str  # "float16", without "torch."
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
+    shape: tuple[Dim, ...]
+    stride: tuple[Dim, ...]
     producer: int = NONE  # op
     expression: str = ""
     local: str = ""  # the local of the scope's forward that holds it at the next traced call
@@ -275,6 +280,23 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedDim:
+    """A dynamic dim: its name, where its size is read from (`ids.shape[0]`), and the sizes that the trace holds for.
+
+    `maximum` is None where there is none. Sizes outside of both would have made the model's Python go another way.
+    """
+
+    name: str
+    expression: str
+    minimum: int = 2
+    maximum: int | None = None
+
+    def __post_init__(self) -> None:
+        assert self.name.isidentifier(), self.name
+        assert self.maximum is None or self.minimum <= self.maximum, self
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One traced model.
 
@@ -301,6 +323,7 @@ class Trace:
     digest: str = ""
     scope: Scope | None = None  # None: the root itself
     objects: tuple[tuple[str, str], ...] = ()  # what inputs are reached through, outermost first, each with its class
+    dims: tuple[NamedDim, ...] = ()  # the dynamic dims; all other sizes are fixed
 
     def __post_init__(self) -> None:
         assert self.calls and self.calls[0].parent == NONE and self.calls[0].path == "", "calls[0] is the scope's own"

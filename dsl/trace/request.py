@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
-from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.model import Dim, Trace
 
 DTYPES: dict[str, str] = {
     "f16": "float16",
@@ -28,11 +28,14 @@ DTYPES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class InputTensor:
-    """An example input, named as a parameter of forward(). `dtype` is a key of `DTYPES` or torch's own name."""
+    """An example input, named as a parameter of forward(). `dtype` is a key of `DTYPES` or torch's own name.
+
+    A dim with a name is dynamic; inputs that name the same one have the same size there.
+    """
 
     name: str
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Dim, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,10 +23,12 @@ from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.model import (
     NONE,
     Argument,
+    Dim,
     Instance,
     Literal,
     Mapping,
     ModuleCall,
+    NamedDim,
     Op,
     Opaque,
     OpKind,
@@ -138,7 +140,7 @@ class _Writer:
     def string(self, text: str) -> int:
         return self.strings.add(text, lambda: text)
 
-    def ints(self, numbers: tuple[int, ...]) -> int:
+    def ints(self, numbers: tuple[Dim, ...]) -> int:
         return self.numbers.add(numbers, lambda: list(numbers))
 
     def argument(self, argument: Argument) -> int:
@@ -225,6 +227,7 @@ def encode(trace: Trace) -> str:
         "digest": trace.digest,
         **({"scope": [s.glob, s.class_name, s.instances]} if (s := trace.scope) else {}),
         **({"objects": trace.objects} if trace.objects else {}),
+        **({"dims": [[d.name, d.expression, d.minimum, d.maximum] for d in trace.dims]} if trace.dims else {}),
         "strings": w.strings.rows,
         "numbers": w.numbers.rows,
         "arguments": w.arguments.rows,
@@ -327,6 +330,7 @@ class _Reader:
             digest=d["digest"],
             scope=_scope(d.get("scope")),
             objects=tuple((expression, name) for expression, name in d.get("objects", ())),
+            dims=tuple(NamedDim(*fields) for fields in d.get("dims", ())),
         )
 
 

@@ -58,6 +58,7 @@ class Assembled:
     bad_constants: tuple[BadConstant, ...]
     objects: tuple[tuple[str, str], ...]
     communication: Communication
+    unspelled: tuple[Node, ...]  # numbers made of named dims that have no printed form
 
 
 def assemble(
@@ -83,6 +84,7 @@ def assemble(
         tuple(builder.values.bad),
         input_objects(given, [builder.values[index].expression for index in inputs]),
         builder.communication,
+        tuple(builder.unspelled),
     )
 
 
@@ -94,8 +96,10 @@ class _Ops:
         self.values = Values(root, program, self.flat, recorder)
         self.communication = collectives.Communication(root, self.values.memory)
         self.ops: list[Op] = []
+        self.unspelled: list[Node] = []
         self._root = root
         self._recorder = recorder
+        self._dims = recorder.dims
         self._moments: list[int] = []  # by op
         self._node_of_tag: dict[int, Node] = {}
 
@@ -112,6 +116,8 @@ class _Ops:
             self._assign(path, tag)
 
     def _is_left_out(self, node: Node) -> bool:
+        if self._dims.is_number(node.meta.get("val")):
+            return True
         if not isinstance(node.target, torch._ops.OpOverload):
             return False
         return effects.is_assert(node.target) or self._is_lift(node) or self._is_epilogue(node)
@@ -268,10 +274,23 @@ class _Ops:
         def tensor(value: object) -> Argument | None:
             if not isinstance(value, Node):
                 return None
+            number = self._number(value)
+            if number is not None:
+                return number
             index = self.values.of(value)
             return Opaque(value.name) if index is None else Ref(index)
 
         return describe(given, tensor)
+
+    def _number(self, node: Node) -> Argument | None:
+        """A number that the named dims decide, as an expression over them; None for other nodes."""
+        node = self.flat.resolve(node)
+        if not self._dims.is_number(node.meta.get("val")):
+            return None
+        text = self._dims.number(node)
+        if text is None:
+            self.unspelled.append(node)
+        return Literal(text or "...")
 
     # Assignments to buffers
 
@@ -350,6 +369,10 @@ class _Ops:
         """
 
         def change(tag: int) -> Argument:
+            node = self._node_of_tag.get(tag)
+            number = self._number(node) if node is not None else None
+            if number is not None:
+                return number
             value = self._value_of_tag(tag)
             while value is not None and before is not None and self.values[value].producer >= before:
                 if self.values[value].same_object == NONE:

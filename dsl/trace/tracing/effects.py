@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from streamsched.dsl.trace.model import OpKind
 from streamsched.dsl.trace.tracing.storages import same_memory
@@ -139,6 +140,11 @@ def is_random(target: Any, values: dict[str, Any]) -> bool:
     return not any(name in values and values[name] == off for name, off in _RANDOM_SWITCHES.items())
 
 
+def is_sized_by_data(size: Any) -> bool:
+    """Whether a size is known only when the ops before have run."""
+    return type(size) is not int and bool(free_unbacked_symbols(size))
+
+
 def allocates(target: Any) -> bool:
     """Whether an operator allocates memory and launches nothing."""
     return base_name(target) in _ALLOCATE
@@ -166,7 +172,7 @@ def makes_host_wait(target: Any, values: dict[str, Any], given: list[Operand], r
     made = [result for result in results if isinstance(result, torch.Tensor)]
     taken = [operand.tensor for operand in given if isinstance(operand.tensor, torch.Tensor)]
     known = {str(size) for tensor in taken for size in tensor.shape}
-    if any(type(size) is not int and str(size) not in known for tensor in made for size in tensor.shape):
+    if any(is_sized_by_data(size) and str(size) not in known for tensor in made for size in tensor.shape):
         return True
     to_host = any(tensor.device.type == "cpu" for tensor in made) and values.get("non_blocking") is not True
     return to_host and any(tensor.device.type != "cpu" for tensor in taken)

@@ -13,6 +13,7 @@ from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.request import DTYPES, TraceRequest
+from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.loader import Session, find_attribute, raised
 
 
@@ -24,18 +25,20 @@ class Inputs:
     kwargs: dict[str, Any]
 
 
-def load_inputs(session: Session, model: torch.nn.Module) -> Inputs | Diagnostic:
-    """The example inputs of the request, on the meta device, checked against forward()'s parameters."""
+def load_inputs(session: Session, model: torch.nn.Module, dims: Dims | None = None) -> Inputs | Diagnostic:
+    """The example inputs of the request, on the meta device, checked against forward()'s parameters; `dims` has the
+    sizes of dynamic dims."""
     request = session.request
     span = request.inputs_span or request.schedule_span
-    made = _from_function(session, span) if request.inputs_from else _from_statements(request, span)
+    made = _from_function(session, span) if request.inputs_from else _from_statements(request, span, dims)
     if isinstance(made, Diagnostic):
         return made
     return _check(model, made, span) or made
 
 
-def _from_statements(request: TraceRequest, span: Span) -> Inputs | Diagnostic:
+def _from_statements(request: TraceRequest, span: Span, dims: Dims | None) -> Inputs | Diagnostic:
     tensors: dict[str, torch.Tensor] = {}
+    dims = dims or Dims.of(request.inputs)
     for tensor in request.inputs:
         dtype = getattr(torch, DTYPES.get(tensor.dtype, tensor.dtype), None)
         if not isinstance(dtype, torch.dtype):
@@ -44,7 +47,7 @@ def _from_statements(request: TraceRequest, span: Span) -> Inputs | Diagnostic:
         if tensor.name in tensors:
             return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
         try:
-            tensors[tensor.name] = torch.empty(tensor.shape, dtype=dtype, device="meta")
+            tensors[tensor.name] = torch.empty(dims.shape(tensor.shape), dtype=dtype, device="meta")
         except (RuntimeError, OverflowError, TypeError):  # torch counts its bytes in 64 bits
             sizes = ", ".join(map(str, tensor.shape))
             return rules.wrong_inputs(span, f"input `{tensor.name}` of shape [{sizes}] is too large", (), None)

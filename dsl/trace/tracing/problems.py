@@ -17,6 +17,7 @@ from streamsched.dsl.trace.tracing import collectives, failures, remedies
 from streamsched.dsl.trace.tracing.arguments import instances, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
+from streamsched.dsl.trace.tracing.effects import is_sized_by_data
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, Issue, Recorder
@@ -65,6 +66,10 @@ def problems(
         related = _related(session, recorder, bad.node, "the constant is made here")
         found.append(rules.constant_without_values(span, bad.message, related))
     found += _communication(session, program, parts, recorder)
+    for node in parts.unspelled:
+        message = "forward() computes a number from its sizes in a way that generated code cannot"
+        related = _related(session, recorder, node, "here")
+        found.append(rules.unsupported_construct(span, message, related, (), "use `+ - * / // %`, min() and max()"))
     if recorder.calls.rebound:
         message = f"forward() puts another tensor into {recorder.calls.rebound[0]}, which generated code cannot do"
         advice = "copy into the tensor that is there: `copy_()`"
@@ -122,7 +127,7 @@ def _unknown_result(session: Session, program: ExportedProgram, recorder: Record
 def _is_sized_by_data(value: object) -> bool:
     if isinstance(value, tuple | list):
         return any(map(_is_sized_by_data, value))
-    return isinstance(value, torch.Tensor) and any(not isinstance(size, int) for size in value.shape)
+    return isinstance(value, torch.Tensor) and any(map(is_sized_by_data, value.shape))
 
 
 def _returned(session: Session, recorder: Recorder) -> tuple[Related, ...]:

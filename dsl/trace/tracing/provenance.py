@@ -22,6 +22,8 @@ from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, fu
 from streamsched.dsl.trace.tracing import compiling
 from streamsched.dsl.trace.tracing.arguments import describe
 from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
+from streamsched.dsl.trace.tracing.decisions import Decisions
+from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.frames import Internals, Positions, raw_position
 from streamsched.dsl.trace.tracing.inputs import InputObjects
 from streamsched.dsl.trace.tracing.leaves import Leaves
@@ -56,9 +58,16 @@ class Recorder:
     """Everything noted during one trace. The clock ticks with each issue and each begin and end of a call."""
 
     def __init__(
-        self, root: torch.nn.Module, sources: Sources, internals: Internals, leaves: Leaves | None = None
+        self,
+        root: torch.nn.Module,
+        sources: Sources,
+        internals: Internals,
+        leaves: Leaves | None = None,
+        dims: Dims | None = None,
     ) -> None:
         self.leaves = leaves or Leaves(root, ())
+        self.dims = dims or Dims({})
+        self.decisions = Decisions(internals, lambda: self.leaves.inside)
         self.positions = Positions(sources)
         self._objects = InputObjects()
         self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects, self.leaves)
@@ -109,6 +118,9 @@ class Recorder:
         if not isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
             name = self._objects.name(value)
             return None if name is None else Literal(name)
+        size = self.dims.text(value)
+        if size is not None:
+            return Literal(size)
         tag = self.tag(value)
         return None if tag is None else Ref(tag)
 
@@ -228,7 +240,8 @@ class Recorder:
         """Record while the context lasts."""
         watching = compiling.watched(self._internals, self._asked)
         try:
-            with self.calls.hooks(), self._buffers(), watching, preserve_node_meta(), _Issuing(self):
+            asked = self.decisions.watched() if self.dims.sizes else contextlib.nullcontext()
+            with self.calls.hooks(), self._buffers(), watching, asked, preserve_node_meta(), _Issuing(self):
                 yield
         finally:
             self.calls.attributes.restore()

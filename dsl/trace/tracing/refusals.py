@@ -56,7 +56,7 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
     communicating = _communication(session, text, related, notes)
     if communicating is not None:
         return communicating
-    if any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS):
+    if depends_on_data(error):
         return remedies.blind_leaf(recorder, chain, related, notes) or rules.data_dependent(
             span,
             f"what forward() does{at} depends on the data of a tensor",
@@ -106,6 +106,13 @@ def _communication(
         message = f"forward() calls a differentiable collective{at}"
         return collective_rules.collective_not_traced(span, message, related, notes)
     return None
+
+
+def depends_on_data(error: BaseException) -> bool:
+    """Whether an exception came of the model looking at the data of a tensor."""
+    chain = _chain(error)
+    text = " ".join(str(e) for e in chain)
+    return any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS)
 
 
 def _unknown_result(session: Session, recorder: Recorder, cls: str, notes: tuple[str, ...]) -> Diagnostic:

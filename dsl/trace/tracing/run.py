@@ -21,10 +21,11 @@ from streamsched.dsl.trace.model import NONE, Trace
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.sources import Sources, name_all
 from streamsched.dsl.trace.store import digest
-from streamsched.dsl.trace.tracing import assemble, autocast, problems
+from streamsched.dsl.trace.tracing import assemble, autocast, dim_problems, problems
 from streamsched.dsl.trace.tracing.arguments import class_name
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
+from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user_code
@@ -51,12 +52,15 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
         leaves = load_leaves(session, model)
         if isinstance(leaves, Diagnostic):
             return Traced(None, (leaves,))
+        misnamed = dim_problems.misnamed(session, model)
+        if misnamed is not None:
+            return Traced(None, (misnamed,))
         inputs = load_inputs(session, model)
         if isinstance(inputs, Diagnostic):
             return Traced(None, (inputs,))
         if request.scope is None:
             report("tracing the model")
-            return _trace_root(session, regions, leaves, model, inputs)
+            return _trace_root(session, regions, leaves, model, inputs, Dims.of(request.inputs))
         trace_root = functools.partial(_trace_root, session, regions, leaves)
         try_root = functools.partial(_try_root, session, leaves)
         return trace_scope(session, request.scope, model, leaves, inputs, trace_root, try_root, report)
@@ -69,18 +73,21 @@ def _try_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs: 
     return exported if isinstance(exported, Diagnostic) else None
 
 
-def _trace_root(session: Session, regions: Regions, leaves: Leaves, model: torch.nn.Module, inputs: Inputs) -> Traced:
+def _trace_root(
+    session: Session, regions: Regions, leaves: Leaves, model: torch.nn.Module, inputs: Inputs, dims: Dims
+) -> Traced:
     """The trace of one module, by itself."""
     hooked = problems.root_hooks(session, model)
     if hooked is not None:
         return Traced(None, (hooked,))
     inputs = by_position(model, inputs)
-    recorder = Recorder(model, session.sources, session.internals, leaves)
+    recorder = Recorder(model, session.sources, session.internals, leaves, dims)
     exported = _export(session, model, inputs, recorder)
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
     parts = assemble.assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
-    found = problems.problems(session, exported.program, parts, recorder)
+    found = dim_problems.constrained(session, recorder)
+    found = found or problems.problems(session, exported.program, parts, recorder)
     if found:
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
@@ -103,12 +110,18 @@ class _Exported:
     warned: tuple[warnings.WarningMessage, ...]
 
 
-def _export(session: Session, model: torch.nn.Module, inputs: Inputs, recorder: Recorder) -> _Exported | Diagnostic:
+def _export(
+    session: Session,
+    model: torch.nn.Module,
+    inputs: Inputs,
+    recorder: Recorder,
+) -> _Exported | Diagnostic:
     try:
         with torch.no_grad(), _quiet() as warned, _lenient(), recorder.leaves.replaced(model), recorder.recording():
-            program = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
+            shapes = recorder.dims.for_export((inputs.args, inputs.kwargs))
+            program = torch.export.export(model, inputs.args, inputs.kwargs, dynamic_shapes=shapes, strict=False)
     except (Exception, SystemExit) as error:
-        return refusal(session, recorder, error)
+        return dim_problems.denied(session, recorder, error) or refusal(session, recorder, error)
     return problems.root_pre_hooks(session, model, recorder) or _Exported(program, tuple(warned))
 
 
@@ -170,6 +183,7 @@ def _finish(
         positions=recorder.positions.all_positions(),
         stacks=recorder.positions.all_stacks(),
         sources=session.sources.described(),
+        dims=dim_problems.named_dims(recorder, parts),
         warnings=(*(diagnostic.message for diagnostic in lost), *_warnings(parts)),
         objects=parts.objects,
     )

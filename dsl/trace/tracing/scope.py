@@ -14,19 +14,21 @@ from streamsched.dsl.trace.model import NONE, Scope, Trace
 from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import failures
-from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
 from streamsched.dsl.trace.tracing.flags import common_flags
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.scope_capture import Call, Export, capture
 from streamsched.dsl.trace.tracing.scope_constants import Unheld, unified
+from streamsched.dsl.trace.tracing.scope_dims import dims_of_calls
 from streamsched.dsl.trace.tracing.scope_groups import advise
 from streamsched.dsl.trace.tracing.scope_likeness import alike
 from streamsched.dsl.trace.tracing.scope_match import Difference, Match, match
 from streamsched.dsl.trace.tracing.scope_select import select, shown
 
-TraceRoot = Callable[[torch.nn.Module, Inputs], Traced]
-"""Traces a module as if it were the whole model."""
+TraceRoot = Callable[[torch.nn.Module, Inputs, Dims], Traced]
+"""Traces a module, called with inputs of some dynamic dims, as if it were the whole model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,15 @@ def trace_scope(
     found = _once_each(scope, modules, calls)
     if found is not None:
         return Traced(None, (found,))
-    return _trace_calls(session, scope, modules, calls, trace_root, report)
+
+    def calls_with(dims: Dims) -> list[Call] | Diagnostic:
+        made = load_inputs(session, model, dims)
+        return made if isinstance(made, Diagnostic) else capture(session, model, leaves, made, modules, export)
+
+    dims = dims_of_calls(session.request.inputs, calls, calls_with)
+    if isinstance(dims, Diagnostic):
+        return Traced(None, (dims,))
+    return _trace_calls(session, scope, modules, calls, lambda m, given: trace_root(m, given, dims), report)
 
 
 def _once_each(scope: ScopeRequest, modules: dict[str, torch.nn.Module], calls: list[Call]) -> Diagnostic | None:
@@ -86,7 +96,7 @@ def _trace_calls(
     scope: ScopeRequest,
     modules: dict[str, torch.nn.Module],
     calls: list[Call],
-    trace_root: TraceRoot,
+    trace_root: Callable[[torch.nn.Module, Inputs], Traced],
     report: Callable[[str], None],
 ) -> Traced:
     cases: list[_Case] = []

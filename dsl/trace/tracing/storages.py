@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from streamsched.dsl.trace.model import Storage, StorageKind
+from streamsched.dsl.trace.model import Dim, Storage, StorageKind
 
 
 class Memory:
-    """Every storage met so far."""
+    """Every storage met so far; `size` tells what a number of torch's is in the trace."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: Callable[[Any], Dim]) -> None:
+        self._size = size
         self._storages: list[Storage] = []
         self._of_memory: dict[StorageWeakRef, tuple[int, ...]] = {}
         self._named: dict[tuple[str, StorageKind], int] = {}
@@ -30,8 +34,13 @@ class Memory:
 
     def fresh(self, name: str, kind: StorageKind, tensor: torch.Tensor) -> int:
         """A new storage for a tensor."""
-        self._storages.append(Storage(name, kind, _nbytes(tensor)))
+        self._storages.append(Storage(name, kind, self._nbytes(tensor)))
         return len(self._storages) - 1
+
+    def _nbytes(self, tensor: torch.Tensor) -> Dim:
+        """Bytes of the storage; 0 where they depend on data."""
+        nbytes = self._size(tensor.untyped_storage().nbytes())
+        return 0 if nbytes == -1 else nbytes
 
     def order(self, name: str, kind: StorageKind) -> int:
         """The one storage that stands for an order: the random generator, what the host sees."""
@@ -50,9 +59,3 @@ def same_memory(a: object, b: object) -> bool:
 def memory_of(tensor: torch.Tensor) -> StorageWeakRef:
     """What identifies the memory under a traced tensor."""
     return StorageWeakRef(tensor.untyped_storage())  # type: ignore[no-untyped-call]
-
-
-def _nbytes(tensor: torch.Tensor) -> int:
-    """Bytes of the storage; 0 where they depend on data."""
-    nbytes = tensor.untyped_storage().nbytes()
-    return nbytes if type(nbytes) is int else 0

@@ -11,8 +11,9 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, InputSpec
 from torch.fx import Node
 
-from streamsched.dsl.trace.model import NONE, StorageKind, Value
+from streamsched.dsl.trace.model import NONE, Dim, StorageKind, Value
 from streamsched.dsl.trace.tracing import accessors, constants
+from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.graph import FlatGraph
 from streamsched.dsl.trace.tracing.provenance import ISSUE, NOWHERE, TAG, Issue, Recorder
 from streamsched.dsl.trace.tracing.storages import Memory
@@ -42,13 +43,14 @@ class Values:
     """Every value so far. Inputs come first; parameters, buffers and constants when first asked for."""
 
     def __init__(self, root: torch.nn.Module, program: ExportedProgram, flat: FlatGraph, recorder: Recorder) -> None:
-        self.memory = Memory()
+        self.memory = Memory(recorder.dims.size)
         self.bad: list[BadConstant] = []
         self._root = root
         self._modules = dict(root.named_modules())
         self._program = program
         self._flat = flat
         self._recorder = recorder
+        self._dims = recorder.dims
         self._values: list[Value] = []
         self._tensors: list[Any] = []
         self._of_node: dict[Node, int] = {}
@@ -170,7 +172,7 @@ class Values:
             inner = self._values[same].inner or inner
         if isinstance(tensor, torch.Tensor):
             self.memory.place(tensor, storages)
-        dtype, shape, stride = _layout(tensor)
+        dtype, shape, stride = _layout(tensor, self._dims)
         index = len(self._values)
         self._values.append(Value(name, storages, dtype, shape, stride, producer, expression, local, inner, same))
         self._tensors.append(tensor)
@@ -179,15 +181,11 @@ class Values:
         return index
 
 
-def _layout(tensor: Any) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
-    """dtype, shape and stride; a size that depends on data is -1, and a traced number has the dtype of its class."""
+def _layout(tensor: Any, dims: Dims) -> tuple[str, tuple[Dim, ...], tuple[Dim, ...]]:
+    """dtype, shape and stride; a traced number has the dtype of its class."""
     if not isinstance(tensor, torch.Tensor):
         kinds = {torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool"}
         return kinds.get(type(tensor), type(tensor).__name__), (), ()
     strided = tensor.layout is torch.strided
-    stride = tuple(map(_size, tensor.stride())) if strided else ()
-    return str(tensor.dtype).removeprefix("torch."), tuple(map(_size, tensor.shape)), stride
-
-
-def _size(size: Any) -> int:
-    return size if type(size) is int else -1
+    stride = tuple(map(dims.size, tensor.stride())) if strided else ()
+    return str(tensor.dtype).removeprefix("torch."), tuple(map(dims.size, tensor.shape)), stride
