@@ -32,6 +32,9 @@ _DETERMINING = (
     tree.WorldStatement,
 )
 
+_EAGER_TARGETS = frozenset({"npu", "cuda", "cpu"})
+"""Targets whose code is not compiled, so that the model's own, too, would run as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
@@ -111,13 +114,16 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
     scope = next((s for s in schedule.statements if isinstance(s, tree.ScopeStatement)), None)
     fakes = next((s for s in schedule.statements if isinstance(s, tree.FakesStatement)), None)
     world = next((s for s in schedule.statements if isinstance(s, tree.WorldStatement)), None)
+    runs = next((s for s in schedule.statements if isinstance(s, tree.TraceStatement)), None)
+    compiled = runs.mode == "compiled" if runs else _target(schedule) not in _EAGER_TARGETS
+    determining = [format_statement(s) for s in schedule.statements if isinstance(s, _DETERMINING)]
     return TraceRequest(
         base=base,
         file=model.file,
         attribute=model.attribute,
         inputs=tuple(tensor for statement in inputs for spec in statement.specs for tensor in _tensors(spec)),
         inputs_from=(inputs_from.file, inputs_from.attribute) if inputs_from else None,
-        determined_by=tuple(format_statement(s) for s in schedule.statements if isinstance(s, _DETERMINING)),
+        determined_by=(*determining, *(() if compiled else ("trace eager",))),
         model_span=model.span,
         inputs_span=inputs[0].span if inputs else inputs_from.span if inputs_from else None,
         schedule_span=name.span,
@@ -130,7 +136,13 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
         world=world.ranks if world else 0,
         fakes=fakes.file if fakes else "",
         fakes_span=fakes.span if fakes else None,
+        compiled=compiled,
+        chosen=runs is not None,
     )
+
+
+def _target(schedule: tree.Schedule) -> str:
+    return next((s.name.text for s in schedule.statements if isinstance(s, tree.TargetStatement)), "")
 
 
 def _tensors(spec: tree.InputSpec) -> list[InputTensor]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from streamsched.codegen.forward.objects import call_refs, objects, op_refs
+from streamsched.codegen.forward.state import State
 from streamsched.codegen.forward.trees import printable, target
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program, StepKind
@@ -64,11 +65,16 @@ class _Judge:
             and self._printable(call)
             and self._closed(call)
             and not self._returns_pending(call)
+            and (not self._state.concerns(call) or (self._state.allows(call) and self._in_program_order(call)))
         )
 
     @cached_property
     def _objects(self) -> tuple[int, ...]:
         return objects(self.trace)
+
+    @cached_property
+    def _state(self) -> State:
+        return State(self.trace)
 
     @cached_property
     def _given(self) -> list[tuple[int, ...]]:
@@ -100,7 +106,7 @@ class _Judge:
         for call in self.trace.calls:
             for value in call_refs(call) if call.begin < call.end else ():
                 last[value] = max(last[value], call.begin)
-        for value in self.trace.outputs():
+        for value in refs(self.trace.result):
             last[value] = len(self.trace.ops)
         return last
 
@@ -154,6 +160,12 @@ class _Judge:
                 first[value] = min(first[value], use)
         return first
 
+    def _in_program_order(self, call: ModuleCall) -> bool:
+        """Whether all that runs before `call` while tracing is issued before it, and nothing else is."""
+        start = min(self._places[op][1] for op in range(call.begin, call.end) if op in self._places)
+        before = [self._places[op][1] for op in range(call.begin) if op in self._places]
+        return len(before) == start and max(before, default=NONE) < start
+
     def _printable(self, call: ModuleCall) -> bool:
         """Its arguments can be printed, and its result bound."""
         opaque = frozenset(parameter.name for parameter in self.trace.parameters)
@@ -163,7 +175,9 @@ class _Judge:
 
     def _escapes(self, value: int, call: ModuleCall) -> bool:
         """Whether `value` is made inside and used outside."""
-        return call.begin <= self.trace.values[value].producer < call.end <= self._last_use[value]
+        if not call.begin <= self.trace.values[value].producer < call.end:
+            return False
+        return call.end <= self._last_use[value] or self._state.escapes(value, call)
 
     def _closed(self, call: ModuleCall) -> bool:
         """What goes in is an argument or the module's own; what is seen outside is the result or an argument.

@@ -57,11 +57,13 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
     for name, argument in _given(trace):
         arguments.add(name, argument)
     arguments.add_inputs()
+    replaced = (_constant(a.target, spell_literal(a.before)) for a in trace.assignments if a.before)
     return (
         _constant("self.training", "False"),
         *_flags(trace, folding),
         *_grouped(arguments.found),
         *map(_bounds, trace.dims),
+        *replaced,
         *_dtypes(trace),
     )
 

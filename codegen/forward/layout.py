@@ -122,6 +122,8 @@ class _Setter:
             return [_Entry(self._sync(unit, waits), unit.stream, ahead=waits)]
         if not text:
             return []
+        if unit.kind is UnitKind.ASSIGN:
+            return [_Entry(Line(text), NONE)]
         label = self._label(unit)
         lines = [_Entry(Line(line), unit.stream, unit.origin.contexts, label, op=True) for line in text.split("\n")]
         if unit.call != NONE and self._may_differ(unit.call):

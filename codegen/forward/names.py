@@ -10,15 +10,17 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from streamsched.codegen.forward.device import located, located_expression
 from streamsched.codegen.forward.lifetimes import Lifetimes, lifetimes
 from streamsched.codegen.forward.objects import objects
+from streamsched.codegen.forward.trees import texts
 from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program
-from streamsched.dsl.trace.model import NONE, Trace
+from streamsched.dsl.trace.model import NONE, Argument, Trace
 
 RESERVED = frozenset({"self", "torch", "torch_npu", "types", "F", "_mismatch", "_", "l", "O", "I", *keyword.kwlist})
 """Names that nothing generated may take: what the file uses itself, and what linters call ambiguous."""
@@ -150,8 +152,23 @@ def _parameter_uses(trace: Trace, units: tuple[Unit, ...]) -> dict[str, int]:
     """For each parameter of forward(), the last unit that uses something reached through it."""
     last = {parameter.name: NONE for parameter in trace.parameters}
     for place, unit in enumerate(units):
-        for obj in unit.uses:
-            for word in re.findall(r"\w+", trace.values[obj].expression):
+        for text in _expressions(trace, unit):
+            for word in re.findall(r"\w+", text):
                 if word in last:
                     last[word] = place
     return last
+
+
+def _expressions(trace: Trace, unit: Unit) -> Iterator[str]:
+    """The expressions in a unit that may lead through a parameter: of values, of objects, of the device."""
+    for obj in unit.uses:
+        yield located_expression(trace.values[obj].expression, trace)
+    given: list[Argument] = []
+    if unit.kind is UnitKind.CALL:
+        call = trace.calls[unit.call]
+        given = [*call.args, *(argument for _, argument in call.kwargs)]
+    elif unit.kind in (UnitKind.ASSIGN, UnitKind.RETURN):
+        yield unit.place
+        given = [unit.result]
+    for argument in given:
+        yield from texts(located(argument, trace))

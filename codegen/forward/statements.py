@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from streamsched.codegen.forward.deletes import find_deletes
+from streamsched.codegen.forward.device import located, located_expression
 from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.trees import spell_tree, target, tree_imports, unpacking
 from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.codegen.pretty.statement import WIDTH
 from streamsched.codegen.spell.spelling import imports, spell_call
-from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.model import Argument, Trace
 
 _ROOM = WIDTH - 3 * 4
 """The columns that a statement has, three blocks deep."""
@@ -60,7 +61,7 @@ class _Writer:
 
     def write(self, place: int, unit: Unit) -> None:
         """Write one unit, with its unnamed operands inside it where that is short and keeps the order of issue."""
-        if unit.kind not in (UnitKind.OP, UnitKind.CALL, UnitKind.RETURN):
+        if unit.kind not in (UnitKind.OP, UnitKind.CALL, UnitKind.ASSIGN, UnitKind.RETURN):
             return
         for offered in self._offers(place, unit):
             written: list[int] = []
@@ -112,7 +113,10 @@ class _Writer:
     def name(self, value: int) -> str:
         """The text of a value: its name, or the expression of one that no op makes."""
         made = self.trace.values[self.names.objects[value]]
-        return made.expression or self.names(value)
+        return located_expression(made.expression, self.trace) or self.names(value)
+
+    def _located(self, argument: Argument) -> Argument:
+        return located(argument, self.trace)
 
     def _operand(self, inside: frozenset[int], written: list[int], value: int) -> str:
         """The text of an operand, which is noted in `written` if it is one of those to write inside."""
@@ -125,6 +129,8 @@ class _Writer:
     def _statement(self, unit: Unit, right: str) -> str:
         if unit.kind is UnitKind.RETURN:
             return f"return {right}"
+        if unit.kind is UnitKind.ASSIGN:
+            return f"{unit.place} = {right}"
         bound = target(unit.result, lambda value: self._wanted(unit, value))
         if bound is None:  # a leaf: any other call would be unfolded
             holder, following = unpacking(unit.result, lambda value: self._wanted(unit, value))
@@ -139,16 +145,16 @@ class _Writer:
 
     def _right(self, unit: Unit, name: Callable[[int], str]) -> str:
         """The expression that a unit evaluates."""
-        if unit.kind is UnitKind.RETURN:
+        if unit.kind in (UnitKind.ASSIGN, UnitKind.RETURN):
             self.imports |= tree_imports(unit.result)
-            return spell_tree(unit.result, name)
+            return spell_tree(self._located(unit.result), name)
         if unit.kind is UnitKind.OP:
             op = self.trace.ops[unit.op]
             self.imports |= imports(op)
             return spell_call(op, self.trace, name)
         call = self.trace.calls[unit.call]
-        given = [spell_tree(argument, name) for argument in call.args]
-        given += [f"{word}={spell_tree(argument, name)}" for word, argument in call.kwargs]
+        given = [spell_tree(self._located(argument), name) for argument in call.args]
+        given += [f"{word}={spell_tree(self._located(argument), name)}" for word, argument in call.kwargs]
         return f"self{call.accessor}({', '.join(given)})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from streamsched.dsl.trace.model import Argument, Instance, Literal, Mapping, Opaque, Ref, Sequence
 
@@ -52,6 +52,16 @@ def tree_imports(argument: Argument) -> frozenset[str]:
         case Sequence(items=items) | Mapping(items=items):
             return frozenset[str]().union(*map(tree_imports, items))
     return frozenset()
+
+
+def texts(argument: Argument) -> Iterator[str]:
+    """The constants in a tree: literals, and the expressions of objects that are passed on by name."""
+    match argument:
+        case Literal(text=text) | Opaque(text=text):
+            yield text
+        case Sequence(items=items) | Mapping(items=items) | Instance(items=items):
+            for item in items:
+                yield from texts(item)
 
 
 def target(result: Argument, wanted: Callable[[int], str | None]) -> tuple[str, str] | None:

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from streamsched.codegen.forward.folding import Folding
 from streamsched.codegen.forward.objects import call_refs, objects, op_refs
+from streamsched.codegen.forward.state import unfolded
 from streamsched.codegen.spell.spelling import uses
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind
@@ -29,6 +30,7 @@ class UnitKind(enum.Enum):
     WAIT = "wait"
     RECORD_STREAM = "record_stream"
     FREE = "free"
+    ASSIGN = "assign"  # to an attribute or item of what forward() is given
     RETURN = "return"
 
 
@@ -67,6 +69,7 @@ class Unit:
     call: int = NONE
     event: int = NONE
     storage: int = NONE
+    place: str = ""  # of ASSIGN: what is assigned to
     user: int = NONE  # of RECORD_STREAM: the stream that uses the storage
     uses: tuple[int, ...] = ()
     binds: tuple[int, ...] = ()
@@ -97,6 +100,10 @@ class _Writer:
     begun: set[int] = field(default_factory=set)  # calls that are printed already
     bound: set[int] = field(default_factory=set)  # objects that are there already
     holders: dict[int, list[int]] = field(default_factory=dict)  # by storage, the objects in it
+    left: int = 0  # how many assignments are dealt with
+
+    def __post_init__(self) -> None:
+        self.assignments = unfolded(self.trace, frozenset(self.folding.call_of) - {NONE})
 
     def add(self, step: Step) -> None:
         """Print one step."""
@@ -110,6 +117,7 @@ class _Writer:
             case StepKind.FREE:
                 self.printed.append(Unit(UnitKind.FREE, NONE, storage=step.storage))
             case StepKind.EXIT:
+                self._assign(len(self.trace.ops))
                 used = self._need(refs(self.trace.result), DEFAULT, NOWHERE)
                 self.printed.append(Unit(UnitKind.RETURN, DEFAULT, uses=used, result=self.trace.result))
 
@@ -129,11 +137,21 @@ class _Writer:
         elif call not in self.begun:
             self.begun.add(call)
             made = self.trace.calls[call]
+            self._assign(made.begin)
             used = self._need(call_refs(made), stream, origin)
             ops = self.trace.ops[made.begin : made.end]
             here = replace(origin, contexts=_common_contexts(ops))
             runs = any(map(_runs, ops))
             self._print(Unit(UnitKind.CALL, stream, call=call, uses=used, result=made.result, runs=runs, origin=here))
+
+    def _assign(self, op: int) -> None:
+        """Print the assignments that must be there before op `op`."""
+        while self.left < len(self.assignments) and self.assignments[self.left].until <= op:
+            assignment = self.assignments[self.left]
+            used = self._need(refs(assignment.value), DEFAULT, NOWHERE)
+            unit = Unit(UnitKind.ASSIGN, DEFAULT, place=assignment.target, uses=used, result=assignment.value)
+            self.printed.append(unit)
+            self.left += 1
 
     def _need(self, values: Iterable[int], stream: int, origin: Origin) -> tuple[int, ...]:
         """The objects of `values`, after printing the views among them that are not printed yet."""

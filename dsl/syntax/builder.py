@@ -42,6 +42,7 @@ from streamsched.dsl.syntax.tree import (
     StreamStatement,
     SyncStatement,
     TargetStatement,
+    TraceStatement,
     UnionSelector,
     ValueSelector,
     WorldStatement,
@@ -103,6 +104,8 @@ class Builder:
                 return SyncStatement(str(mode), span=span)
             case "memory", [_, mode]:
                 return MemoryStatement(str(mode), span=span)
+            case "trace", [_, mode]:
+                return TraceStatement(str(mode), span=span)
             case "world", [ranks]:
                 return WorldStatement(self._int(ranks), span=span)
             case "cost", [group, duration]:

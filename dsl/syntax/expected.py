@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 STATEMENTS = (
-    "schedule", "model", "fakes", "scope", "input", "inputs", "leaf", "target", "device", "sync", "memory", "stream",
-    "group", "world", "cost",
+    "schedule", "model", "fakes", "scope", "input", "inputs", "leaf", "target", "device", "sync", "memory", "trace",
+    "stream", "group", "world", "cost",
 )  # fmt: skip
 SELECTORS = ("module", "op", "value", "node", "line")
 

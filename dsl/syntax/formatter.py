@@ -44,6 +44,7 @@ from streamsched.dsl.syntax.tree import (
     StreamStatement,
     SyncStatement,
     TargetStatement,
+    TraceStatement,
     UnionSelector,
     ValueSelector,
     WorldStatement,
@@ -98,6 +99,8 @@ def format_statement(statement: Statement) -> str:
             return f"sync {mode}"
         case MemoryStatement(mode):
             return f"memory {mode}"
+        case TraceStatement(mode):
+            return f"trace {mode}"
         case WorldStatement(ranks):
             return f"world {ranks}"
         case CostStatement(group, microseconds):

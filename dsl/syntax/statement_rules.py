@@ -26,6 +26,7 @@ from streamsched.dsl.syntax.tree import (
     StreamStatement,
     SyncStatement,
     TargetStatement,
+    TraceStatement,
     ValueSelector,
     WorldStatement,
 )
@@ -116,6 +117,7 @@ _ONCE = {
     DeviceStatement: "device",
     SyncStatement: "sync",
     MemoryStatement: "memory",
+    TraceStatement: "trace",
     WorldStatement: "world",
 }
 
@@ -124,8 +126,8 @@ _ONCE = {
 def repeated_statement(names: Names) -> Iterator[Diagnostic]:
     """A statement that may be given once is given again.
 
-    `schedule`, `model`, `fakes`, `scope`, `inputs from`, `target`, `device`, `sync`, `memory` and `world` hold for the
-    whole schedule; of two of them one would be ignored.
+    `schedule`, `model`, `fakes`, `scope`, `inputs from`, `target`, `device`, `sync`, `memory`, `trace` and `world` hold
+    for the whole schedule; of two of them one would be ignored.
 
     Example:
 

@@ -245,6 +245,14 @@ class MemoryStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class TraceStatement:
+    """`trace compiled` or `trace eager`: how the model that is traced believes that it runs."""
+
+    mode: str
+    span: Span = field(compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class StreamStatement:
     """`stream a, b { priority -1; cores aic N, aiv N }`. A number that was not given is None."""
 
@@ -324,6 +332,7 @@ Statement: TypeAlias = (
     | DeviceStatement
     | SyncStatement
     | MemoryStatement
+    | TraceStatement
     | StreamStatement
     | GroupStatement
     | PlacementStatement

@@ -297,6 +297,24 @@ class NamedDim:
 
 
 @dataclass(frozen=True, slots=True)
+class Assignment:
+    """Something that forward() leaves in an object that it was given: `target = value`.
+
+    `target` is the expression of an attribute or item: `cache.layers[0].keys`. `before` is the constant that it held
+    at entry; empty where that was none, or where it was not there. `calls` are the module calls whose own code
+    assigned it. `since` and `until` count ops: the first assignment is seen by no call before op `since`, the last by
+    all calls from op `until` on.
+    """
+
+    target: str
+    value: Argument
+    calls: tuple[int, ...]
+    since: int
+    until: int
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """One traced model.
 
@@ -324,10 +342,12 @@ class Trace:
     scope: Scope | None = None  # None: the root itself
     objects: tuple[tuple[str, str], ...] = ()  # what inputs are reached through, outermost first, each with its class
     dims: tuple[NamedDim, ...] = ()  # the dynamic dims; all other sizes are fixed
+    assignments: tuple[Assignment, ...] = ()  # in the order in which they can be printed
 
     def __post_init__(self) -> None:
         assert self.calls and self.calls[0].parent == NONE and self.calls[0].path == "", "calls[0] is the scope's own"
 
     def outputs(self) -> tuple[int, ...]:
-        """The values that forward() returns, left to right, each once."""
-        return tuple(dict.fromkeys(refs(self.result)))
+        """The values that forward() returns, left to right, and those that it leaves in its arguments; each once."""
+        kept = (value for assignment in self.assignments for value in refs(assignment.value))
+        return tuple(dict.fromkeys((*refs(self.result), *kept)))

@@ -69,6 +69,8 @@ class TraceRequest:
     that determine the trace, which a saved trace remembers. The spans are those of the statements. `scope` is None for
     the whole model; `world` is the number of ranks, 0 where the schedule names none. `fakes` is the file or package
     that registers fake implementations, empty where the schedule names none.
+    `compiled` is what the model is told when it asks whether it is being compiled; `chosen` tells that the schedule
+    says so itself.
     """
 
     base: str
@@ -85,6 +87,8 @@ class TraceRequest:
     world: int = 0
     fakes: str = ""
     fakes_span: Span | None = None
+    compiled: bool = True
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

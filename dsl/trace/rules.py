@@ -178,8 +178,8 @@ def unsupported_construct(
     """The model uses a construct that cannot be traced into one sequence of ops.
 
     Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), inputs whose shape is changed in place,
-    exceptions of one module that another catches, caches that grow, forward hooks of the model itself, results other
-    than tensors, tuples, lists, dicts and dataclasses, and whatever else torch.export refuses.
+    exceptions of one module that another catches, lists of the caller's that grow, forward hooks of the model itself,
+    results other than tensors, tuples, lists, dicts and dataclasses, and whatever else torch.export refuses.
 
     Why is this bad: what a schedule cannot see it cannot order.
 
@@ -344,6 +344,35 @@ def result_type_changes(span: Span, message: str, related: tuple[Related, ...]) 
     )
 
 
+@rule("TRC204", "compiling-changes-ops", Severity.WARNING)
+def compiling_changes_ops(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+    """The model runs other ops when it is compiled than when it is not.
+
+    Reports a forward() that asks `torch.compiler.is_compiling()`, or one of the functions that answer the same, and
+    that calls other functions of torch when it is told otherwise. What is asked and makes no difference, as for a log
+    message, is not reported; nor is anything where the schedule says `trace compiled` or `trace eager`.
+
+    Why is this bad: a trace holds one of the two. Without a `trace` statement it is the compiled one for the target
+    npugraph_ex, whose code is compiled, and the eager one for the targets npu, cuda and cpu. Generated for another
+    target with `gen --target`, or held against the model run the other way, the ops differ, and so may the numbers. A
+    module that is printed as a call runs its own Python again, which asks anew.
+
+    Example:
+        target npugraph_ex      # and the generated forward is called without compile()
+
+    Use instead:
+        target npugraph_ex
+        trace eager
+    """
+    return compiling_changes_ops.diagnostic(
+        span,
+        message,
+        related=related,
+        notes=notes,
+        help="write `trace compiled` or `trace eager` in the schedule, as the generated forward will run",
+    )
+
+
 @rule("SEL105", "stale-trace", Severity.ERROR)
 def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
     """A saved trace no longer fits the model or the schedule.
@@ -403,6 +432,7 @@ RULES: tuple[Rule[Any, Any], ...] = (
     attribute_not_kept,
     autocast_not_traced,
     result_type_changes,
+    compiling_changes_ops,
     stale_trace,
     package_drift,
 )

@@ -23,6 +23,7 @@ from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.model import (
     NONE,
     Argument,
+    Assignment,
     Dim,
     Instance,
     Literal,
@@ -188,6 +189,9 @@ class _Writer:
         flags = [self.string(text) for flag in c.flags for text in flag]
         return [*head, *body, int(c.branches_on_compiling), int(c.hooked), flags]
 
+    def assignment(self, a: Assignment) -> list[Any]:
+        return [a.target, self.argument(a.value), a.calls, a.since, a.until, a.before]
+
     def position(self, p: Position) -> list[Any]:
         return [self.string(p.file), self.string(p.function), p.line, p.column, p.end_line, p.end_column]
 
@@ -225,6 +229,7 @@ def encode(trace: Trace) -> str:
         "sources": [[key, s.path, s.digest, s.package, s.version] for key, s in trace.sources],
         "warnings": trace.warnings,
         "digest": trace.digest,
+        **({"assignments": [w.assignment(a) for a in trace.assignments]} if trace.assignments else {}),
         **({"scope": [s.glob, s.class_name, s.instances]} if (s := trace.scope) else {}),
         **({"objects": trace.objects} if trace.objects else {}),
         **({"dims": [[d.name, d.expression, d.minimum, d.maximum] for d in trace.dims]} if trace.dims else {}),
@@ -303,6 +308,9 @@ class _Reader:
     def _texts(self, indices: list[int]) -> tuple[str, ...]:
         return tuple([self._strings[index] for index in indices])
 
+    def _assignment(self, target: str, value: int, calls: list[int], since: int, until: int, before: str) -> Assignment:
+        return Assignment(target, self._arguments[value], tuple(calls), since, until, before)
+
     def _position(self, row: list[Any]) -> Position:
         file, function, *place = row
         return Position(self._strings[file], self._strings[function], *place)
@@ -331,6 +339,7 @@ class _Reader:
             scope=_scope(d.get("scope")),
             objects=tuple((expression, name) for expression, name in d.get("objects", ())),
             dims=tuple(NamedDim(*fields) for fields in d.get("dims", ())),
+            assignments=tuple(self._assignment(*row) for row in d.get("assignments", ())),
         )
 
 

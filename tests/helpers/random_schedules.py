@@ -76,6 +76,7 @@ def _statements() -> st.SearchStrategy:
         st.builds(tree.DeviceStatement, _names(), span=at),
         st.builds(tree.SyncStatement, st.sampled_from(["auto", "explicit"]), span=at),
         st.builds(tree.MemoryStatement, st.sampled_from(["auto", "record_stream", "join"]), span=at),
+        st.builds(tree.TraceStatement, st.sampled_from(["compiled", "eager"]), span=at),
         st.builds(tree.StreamStatement, _list(_names()), limits, limits, limits, span=at),
         st.builds(tree.GroupStatement, _names(), _selectors(), span=at),
         st.builds(tree.PlacementStatement, _list(_selectors()), _names(), span=at),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -59,25 +60,44 @@ def _step(owner: object, name: str) -> str | None:
 
 def nested_tensors(name: str, value: object) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor in an input, with the expression that reaches it: `pair[0]`, `cache.layers[0].keys`."""
-    yield from _nested(name, value, set(), 0)
+    return ((expression, item) for expression, item in nested(name, value) if isinstance(item, torch.Tensor))
 
 
-def _nested(expression: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[str, torch.Tensor]]:
-    if isinstance(value, torch.Tensor):
-        yield expression, value
-        return
-    if depth >= _DEPTH or id(value) in seen or isinstance(value, str | bytes | int | float | type) or value is None:
-        return
-    seen.add(id(value))
+def nested(name: str, value: object) -> Iterator[tuple[str, Any]]:
+    """An object and all that can be reached in it, outside in, each with the expression that reaches it."""
+    return _nested(name, value, set(), 0)
+
+
+def _nested(expression: str, value: Any, seen: set[int], depth: int) -> Iterator[tuple[str, Any]]:
+    yield expression, value
+    if depth < _DEPTH and id(value) not in seen:
+        for step, item in children(value):
+            seen.add(id(value))
+            yield from _nested(expression + step, item, seen, depth + 1)
+
+
+_CLOSED = (torch.Tensor, torch.nn.Module, torch.device, torch.dtype, str, bytes, int, float, type, FunctionType)
+"""What nothing is looked for in."""
+
+
+def children(value: Any) -> list[tuple[str, Any]]:
+    """What an object holds: items and attributes, each with the step that leads there, `[0]` or `.keys`."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        children = [(attribute(field) or "", getattr(value, field)) for field in value._fields]
-    elif isinstance(value, list | tuple):
-        children = [(f"[{index}]", item) for index, item in enumerate(value)]
-    elif isinstance(value, Mapping) and type(value).__module__ in ("builtins", "collections"):
-        children = [(subscript(key), item) for key, item in value.items()]
-    elif hasattr(value, "__dict__"):
-        children = [(step, item) for key, item in vars(value).items() if (step := attribute(key)) is not None]
-    else:
-        return
-    for step, item in children:
-        yield from _nested(expression + step, item, seen, depth + 1)
+        return [(attribute(field) or "", getattr(value, field)) for field in value._fields]
+    if isinstance(value, list | tuple):
+        return [(f"[{index}]", item) for index, item in enumerate(value)]
+    if is_dict(value):
+        return [(subscript(key), item) for key, item in value.items()]
+    if has_attributes(value):
+        return [(step, item) for key, item in vars(value).items() if (step := attribute(key)) is not None]
+    return []
+
+
+def is_dict(value: object) -> bool:
+    """Whether a value is a dict, of the builtins or of `collections`: it is looked into by its items."""
+    return isinstance(value, Mapping) and type(value).__module__ in ("builtins", "collections")
+
+
+def has_attributes(value: object) -> bool:
+    """Whether a value is looked into by its attributes."""
+    return hasattr(value, "__dict__") and not isinstance(value, (*_CLOSED, list, tuple)) and not is_dict(value)

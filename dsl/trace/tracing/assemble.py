@@ -40,6 +40,7 @@ from streamsched.dsl.trace.tracing.flags import flags, input_objects
 from streamsched.dsl.trace.tracing.frames import to_characters
 from streamsched.dsl.trace.tracing.graph import FlatNode, flatten, references
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, TAG, Issue, Recorder
+from streamsched.dsl.trace.tracing.state import State, state_of
 from streamsched.dsl.trace.tracing.values import BadConstant, Values, issue_of, tag_of
 
 _LIFTS = frozenset({"aten::lift_fresh_copy", "aten::lift_fresh", "aten::detach_", "aten::detach", "aten::alias"})
@@ -59,6 +60,7 @@ class Assembled:
     objects: tuple[tuple[str, str], ...]
     communication: Communication
     unspelled: tuple[Node, ...]  # numbers made of named dims that have no printed form
+    state: State
 
 
 def assemble(
@@ -74,6 +76,10 @@ def assemble(
     builder.add_all()
     calls = tuple(builder.call(record) for record in recorder.calls.records)
     given = inspect.signature(root.forward).bind(*args, **kwargs).arguments
+    state = builder.state()
+    reached = [builder.values[index].expression for index in inputs] + [
+        _around(each.target) for each in state.assignments
+    ]
     return Assembled(
         builder.values,
         inputs,
@@ -82,10 +88,16 @@ def assemble(
         calls[0].result,
         tuple(builder.flat.unsupported),
         tuple(builder.values.bad),
-        input_objects(given, [builder.values[index].expression for index in inputs]),
+        input_objects(given, reached),
         builder.communication,
         tuple(builder.unspelled),
+        state,
     )
+
+
+def _around(target: str) -> str:
+    """What a place is reached through, up to the first list on the way: an item need not stand for all of them."""
+    return target.partition("[")[0]
 
 
 class _Ops:
@@ -360,6 +372,12 @@ class _Ops:
             hooked=record.hooked,
             flags=flags(record.module, f"self{accessor}"),
         )
+
+    def state(self) -> State:
+        """What forward() leaves in its arguments."""
+        calls = self._recorder.calls
+        puts = [(put, self._traced(value)) for put, value in calls.puts]
+        return state_of(puts, self._moments, self.ops, self.values.all(), self._traced(calls.records[0].result))
 
     def _traced(self, argument: Argument, before: int | None = None) -> Argument:
         """A tree whose `Ref`s hold tags, with values in their place.

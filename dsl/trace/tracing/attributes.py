@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -60,6 +61,22 @@ class PlainAttributes:
 def is_of_every_module(name: str) -> bool:
     """Whether an attribute belongs to torch.nn.Module itself."""
     return name in _OF_EVERY_MODULE
+
+
+@contextlib.contextmanager
+def unchanged(model: torch.nn.Module) -> Iterator[None]:
+    """Put the attributes and buffers of the model's modules back when the context ends."""
+    plain = PlainAttributes(model)
+    before = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for module, attributes, buffers in before:
+            vars(module).clear()
+            vars(module).update(attributes)
+            module._buffers.clear()
+            module._buffers.update(buffers)
+        plain.restore()
 
 
 def _plain(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:

@@ -17,7 +17,7 @@ from streamsched.dsl.trace.model import NONE, Argument, Literal
 from streamsched.dsl.trace.tracing.arguments import replaced
 from streamsched.dsl.trace.tracing.attributes import PlainAttributes
 from streamsched.dsl.trace.tracing.failures import Place
-from streamsched.dsl.trace.tracing.inputs import InputObjects
+from streamsched.dsl.trace.tracing.inputs import InputObjects, Put
 from streamsched.dsl.trace.tracing.leaves import Leaves
 
 NOTHING = Literal("None")
@@ -76,6 +76,7 @@ class Calls:
         leaves: Leaves,
     ) -> None:
         self._root = _key(root)
+        self._scope = root
         self._modules = {_key(module): (path, module) for path, module in root.named_modules()}
         self._clock = clock
         self._describe = describe
@@ -84,7 +85,8 @@ class Calls:
         self._leaves = leaves
         self.attributes = PlainAttributes(root)
         self.changed: tuple[str, ...] = ()
-        self.rebound: tuple[str, ...] = ()
+        self.puts: tuple[tuple[Put, Argument], ...] = ()
+        self.reshaped: tuple[str, ...] = ()
         self.returned: Returned | None = None
         self._stack: list[int] = []
         self._seen: dict[str, int] = {}
@@ -105,6 +107,7 @@ class Calls:
         """Record calls while the context lasts."""
         handles = [
             register_module_forward_pre_hook(self._enter),
+            self._scope.register_forward_pre_hook(self._given, with_kwargs=True),
             register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
         ]
         try:
@@ -113,7 +116,7 @@ class Calls:
             for handle in handles:
                 handle.remove()
             # torch's handle leaves this mark of itself behind, and torch.compile then warns of global hooks.
-            module_state._global_forward_hooks_with_kwargs.pop(handles[1].id, None)
+            module_state._global_forward_hooks_with_kwargs.pop(handles[-1].id, None)
 
     def _enter(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
         if self._leaves.inside or _key(module) not in self._modules:
@@ -123,8 +126,7 @@ class Calls:
         path, original = self._modules[_key(module)]
         if self._stack:
             self._observe(self.records[self._stack[-1]], self._stack[-1])
-        else:
-            self._objects.enter(original.forward, args)
+            self._objects.observe(self._stack[-1], self._clock())
         occurrence = self._seen.get(path, 0)
         self._seen[path] = occurrence + 1
         record = CallRecord(path, occurrence, original, forward_code(original), self.current, self._clock())
@@ -132,6 +134,14 @@ class Calls:
         record.hooked = bool(original._forward_hooks)
         self._stack.append(len(self.records))
         self.records.append(record)
+
+    def _given(self, _: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """The scope's own call comes with these arguments; the global hook is not told those by keyword."""
+        if len(self._stack) == 1:
+            # Its own arguments are told by what is in them, and have names from here on.
+            self.records[0].args = tuple(self._describe(arg) for arg in args)
+            self.records[0].kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
+            self._objects.enter(self._scope.forward, args, kwargs)
 
     def _leave(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if self._leaves.inside or not any(_key(self.records[index].module) == _key(module) for index in self._stack):
@@ -141,15 +151,18 @@ class Calls:
             self._observe(record, self._stack[-1])
             frame = record.frame
             record.left = self._clock()
+            self._objects.observe(self._stack[-1], record.left)
             record.frame = None
             record.locals = {}
             self._stack.pop()
             if _key(record.module) == _key(module):
                 break
-        record.kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
+        if record.parent != NONE:
+            record.kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
         record.result = self._describe(result)
         if not self._stack:
-            self.rebound = self._objects.rebound()
+            self.puts = tuple((put, self._describe(put.value)) for put in self._objects.puts())
+            self.reshaped = self._objects.reshaped()
             self.changed = self.attributes.changed(self._leaves.holds)
             self.returned = Returned(
                 Place(frame.f_code, frame.f_lasti) if frame is not None else None, tuple(replaced(result))

@@ -1,40 +1,65 @@
-"""Noticing that the user's Python asks whether it is being compiled."""
+"""What the user's Python is told when it asks whether it is being compiled."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import FrameType, FunctionType, ModuleType
 
 import torch
 
 from streamsched.dsl.trace.tracing.frames import Internals
 
-_QUESTIONS = ("is_compiling", "is_dynamo_compiling", "is_exporting")
+Question = Callable[[], bool]
 
 
 @contextlib.contextmanager
-def watched(internals: Internals, asked: Callable[[], None]) -> Iterator[None]:
-    """Call `asked` whenever other people's code than torch's asks, while the context lasts."""
+def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType], None]) -> Iterator[None]:
+    """Answer `compiling` to other people's code than torch's while the context lasts, and tell `asked` who asks."""
     _settle()
-    originals = {name: getattr(torch.compiler, name) for name in _QUESTIONS}
 
-    def watch(original: Any) -> Callable[[], bool]:
+    def replacement(question: Question) -> Question:
         def ask() -> bool:
-            if sys._getframe(1).f_code.co_filename not in internals:
-                asked()
-            return bool(original())
+            frame = sys._getframe(1)
+            if frame.f_code.co_filename in internals:
+                return question()
+            asked(frame)
+            return compiling
 
         return ask
 
-    for name, original in originals.items():
-        setattr(torch.compiler, name, watch(original))
+    replaced = {question: replacement(question) for question in _questions()}
+    places = list(_places(replaced))
+    for module, name, question in places:
+        setattr(module, name, replaced[question])
     try:
         yield
     finally:
-        for name, original in originals.items():
-            setattr(torch.compiler, name, original)
+        for module, name, question in places:
+            setattr(module, name, question)
+
+
+def _questions() -> tuple[Question, ...]:
+    compiler = torch.compiler
+    return (
+        compiler.is_compiling,
+        compiler.is_dynamo_compiling,
+        compiler.is_exporting,
+        torch._utils.is_compiling,
+        torch._dynamo.external_utils.is_compiling,
+    )
+
+
+def _places(questions: dict[Question, Question]) -> Iterator[tuple[ModuleType, str, Question]]:
+    """Where the functions can be found: in torch's public modules, and wherever they were imported from there."""
+    public = ("torch.compiler", "torch._utils", "torch._dynamo")
+    modules: dict[str, object] = dict(sys.modules)  # some stand for modules that are not there
+    for path, module in modules.items():
+        if isinstance(module, ModuleType) and (path in public or not path.startswith("torch.")):
+            for name, value in list(vars(module).items()):
+                if type(value) is FunctionType and value in questions:
+                    yield module, name, value
 
 
 def _settle() -> None:

@@ -104,6 +104,26 @@ class Leaves:
         finally:
             library._destroy()  # type: ignore[no-untyped-call]
 
+    @contextlib.contextmanager
+    def outside(
+        self, running: torch.nn.Module, within: Callable[[], contextlib.AbstractContextManager[None]]
+    ) -> Iterator[None]:
+        """Have the leaves inside of `running` run under `within()`, where nothing is traced."""
+
+        def wrapped(leaf: Leaf, forward: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(forward)
+            def run(*args: Any, **kwargs: Any) -> Any:
+                with within():
+                    return (leaf.shape or forward)(*args, **kwargs)
+
+            return run
+
+        inside = {id(module) for module in running.modules() if module is not running}
+        with contextlib.ExitStack() as stack:
+            for leaf in (leaf for leaf in self.leaves if id(leaf.module) in inside):
+                stack.enter_context(_forward(leaf, wrapped(leaf, leaf.module.forward)))
+            yield
+
     def _replacement(
         self, leaf: Leaf, forward: Callable[..., Any], library: torch.library.Library
     ) -> Callable[..., Any]:

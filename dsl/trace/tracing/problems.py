@@ -17,7 +17,9 @@ from streamsched.dsl.trace.tracing import collectives, failures, remedies
 from streamsched.dsl.trace.tracing.arguments import instances, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
+from streamsched.dsl.trace.tracing.comparison import difference
 from streamsched.dsl.trace.tracing.effects import is_sized_by_data
+from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, Issue, Recorder
@@ -25,6 +27,11 @@ from streamsched.dsl.trace.tracing.refusals import LEAF_ADVICE, NO_SEQUENCE
 from streamsched.dsl.trace.tracing.values import issue_of
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
+_GROWN_ADVICE = (
+    "let the inputs hold all that it needs from the start: `DynamicCache(config=config)` has its layers, "
+    "`StaticCache` after `early_initialization()` its tensors, too"
+)
+_STATE_ADVICE = "copy into the tensor that is there: `copy_()`"
 _OWN_HOOKS_ADVICE = "do it in forward(), or make the model a part of another and schedule that one"
 
 
@@ -70,11 +77,12 @@ def problems(
         message = "forward() computes a number from its sizes in a way that generated code cannot"
         related = _related(session, recorder, node, "here")
         found.append(rules.unsupported_construct(span, message, related, (), "use `+ - * / // %`, min() and max()"))
-    if recorder.calls.rebound:
-        message = f"forward() puts another tensor into {recorder.calls.rebound[0]}, which generated code cannot do"
-        advice = "copy into the tensor that is there: `copy_()`"
-        found.append(rules.unsupported_construct(span, message, (), (), advice))
     found += _unprintable_leaves(session, parts, recorder)
+    for grown in recorder.calls.reshaped:
+        message = f"forward() adds to {grown} or takes from it, and generated code can only assign to what is there"
+        found.append(rules.unsupported_construct(span, message, _returned(session, recorder), (), _GROWN_ADVICE))
+    for refused in parts.state.refused:
+        found.append(rules.unsupported_construct(span, refused, _returned(session, recorder), (), _STATE_ADVICE))
     for unknown in dict.fromkeys(opaque(parts.result)):
         found.append(_unknown_result(session, program, recorder, unknown))
     return tuple(found)
@@ -161,6 +169,28 @@ def _at_issue(session: Session, recorder: Recorder, issue: Issue, message: str) 
         )
         return (Related(span, message),)
     return ()
+
+
+def compiling_matters(
+    session: Session, model: torch.nn.Module, inputs: Inputs, recorder: Recorder
+) -> tuple[Diagnostic, ...]:
+    """The warning that forward() runs other ops when it is told otherwise; nobody is said to ask where it does not."""
+    asked = recorder.calls.records[0].asks_compiling
+    found = difference(session, model, inputs, recorder) if asked else None
+    if found is None:
+        recorder.forget_asking()
+        return ()
+    if session.request.chosen:
+        return ()
+    compiled = session.request.compiled
+    how, other = ("compiled", "eager") if compiled else ("eager", "compiled")
+    what = f"`{found.traced}()`" if found.traced else "nothing more"
+    instead = f"`{found.other}()`" if found.other else f"{found.raised}" if found.raised else "nothing more"
+    message = f"forward() asks whether it is being compiled, and runs other ops when it is {'not' if compiled else ''}"
+    notes = (f"the trace is that of {how} runs: here {what}; in {other} ones {instead}",)
+    issue = recorder.issues.get(found.moment)
+    related = () if issue is None else _at_issue(session, recorder, issue, "the first difference")
+    return (rules.compiling_changes_ops(session.request.model_span, message.rstrip(), related, notes),)
 
 
 def losses(

@@ -64,6 +64,7 @@ class Recorder:
         internals: Internals,
         leaves: Leaves | None = None,
         dims: Dims | None = None,
+        compiling: bool = True,
     ) -> None:
         self.leaves = leaves or Leaves(root, ())
         self.dims = dims or Dims({})
@@ -72,6 +73,7 @@ class Recorder:
         self._objects = InputObjects()
         self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects, self.leaves)
         self.issues: dict[int, Issue] = {}
+        self.names: dict[int, str] = {}  # by issue: what was called
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
         self.items: dict[int, str] = {}  # by tag: the list that holds it, with its index
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
@@ -83,6 +85,7 @@ class Recorder:
             if self.code
             else FunctionSource(())
         )
+        self._compiling = compiling
         self._root = root
         self._internals = internals
         self._visits = Visits()
@@ -115,6 +118,8 @@ class Recorder:
         return describe(value, self._ref)
 
     def _ref(self, value: object) -> Argument | None:
+        if isinstance(value, torch.device):
+            return Literal(f"torch.device({str(value)!r})")
         if not isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool):
             name = self._objects.name(value)
             return None if name is None else Literal(name)
@@ -238,7 +243,7 @@ class Recorder:
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Record while the context lasts."""
-        watching = compiling.watched(self._internals, self._asked)
+        watching = compiling.answered(self._internals, self._compiling, self._asked)
         try:
             asked = self.decisions.watched() if self.dims.sizes else contextlib.nullcontext()
             with self.calls.hooks(), self._buffers(), watching, asked, preserve_node_meta(), _Issuing(self):
@@ -262,9 +267,23 @@ class Recorder:
         finally:
             handle.remove()
 
-    def _asked(self) -> None:
+    def forget_asking(self) -> None:
+        """Nobody asked whether it is being compiled, as far as it matters."""
+        for record in self.calls.records:
+            record.asks_compiling = False
+
+    def _asked(self, frame: FrameType) -> None:
         for record in self.calls.running:
             record.asks_compiling = True
+
+
+def issued_name(func: Any) -> str | None:
+    """What a call into torch is called; None for one that only looks at a tensor's metadata."""
+    name = getattr(func, "__name__", "")
+    if name == "__get__":
+        attribute = getattr(func.__self__, "__name__", "")
+        return attribute if attribute in _PROPERTIES_WITH_OPS else None
+    return None if name in _QUERIES else name
 
 
 class _Issuing(TorchFunctionMode):
@@ -275,18 +294,16 @@ class _Issuing(TorchFunctionMode):
         self._recorder = recorder
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = getattr(func, "__name__", "")
-        if name in _QUERIES:
+        name = issued_name(func)
+        if name is None:
             return func(*args, **(kwargs or {}))
-        if name == "__get__":
-            attribute = getattr(func.__self__, "__name__", "")
-            if attribute not in _PROPERTIES_WITH_OPS:
-                return func(*args, **(kwargs or {}))
-            if attribute == "data":  # leaves no node; detach() is the same to inference
-                func, args = torch.Tensor.detach, args[:1]
+        if name == "data":  # leaves no node; detach() is the same to inference
+            func, args = torch.Tensor.detach, args[:1]
         moment = self._recorder.issue()
         if moment == NONE:
             return func(*args, **(kwargs or {}))
+        if not self._recorder.leaves.inside and not self._recorder.leaves.of(func):
+            self._recorder.names[moment] = name
         with annotate({ISSUE: moment}):
             return func(*args, **(kwargs or {}))
 

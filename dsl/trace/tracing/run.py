@@ -81,17 +81,18 @@ def _trace_root(
     if hooked is not None:
         return Traced(None, (hooked,))
     inputs = by_position(model, inputs)
-    recorder = Recorder(model, session.sources, session.internals, leaves, dims)
+    recorder = Recorder(model, session.sources, session.internals, leaves, dims, session.request.compiled)
     exported = _export(session, model, inputs, recorder)
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
+    compared = problems.compiling_matters(session, model, inputs, recorder)
     parts = assemble.assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
     found = dim_problems.constrained(session, recorder)
     found = found or problems.problems(session, exported.program, parts, recorder)
     if found:
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
-    lost = tuple(problems.losses(session, model, exported.warned, recorder, regions))
+    lost = (*problems.losses(session, model, exported.warned, recorder, regions), *compared)
     return Traced(_finish(session, model, parts, recorder, lost), lost)
 
 
@@ -184,17 +185,8 @@ def _finish(
         stacks=recorder.positions.all_stacks(),
         sources=session.sources.described(),
         dims=dim_problems.named_dims(recorder, parts),
-        warnings=(*(diagnostic.message for diagnostic in lost), *_warnings(parts)),
+        warnings=tuple(diagnostic.message for diagnostic in lost),
         objects=parts.objects,
+        assignments=parts.state.assignments,
     )
     return dataclasses.replace(made, digest=digest(made))
-
-
-def _warnings(parts: Assembled) -> tuple[str, ...]:
-    asking = {index for index, call in enumerate(parts.calls) if call.branches_on_compiling}
-    inner = sorted(asking - {parts.calls[index].parent for index in asking})
-    if not inner:
-        return ()
-    others = f" (and {len(inner) - 1} others)" if len(inner) > 1 else ""
-    who = parts.calls[inner[0]].label or "the model"
-    return (f"{who}{others} asks whether it is being compiled; the trace holds what it does when it is",)

@@ -14,7 +14,8 @@ from torch._export.utils import _compiling_state_context
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.tracing.attributes import PlainAttributes
+from streamsched.dsl.trace.tracing import compiling
+from streamsched.dsl.trace.tracing.attributes import unchanged
 from streamsched.dsl.trace.tracing.calls import forward_code
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.leaves import Leaves
@@ -59,7 +60,7 @@ def capture(
     """
     calls: list[Call] = []
     try:
-        with leaves.replaced(model), _unchanged(model), _noting(model, modules, calls), _running(session):
+        with leaves.replaced(model), unchanged(model), _noting(model, modules, calls), _running(session):
             model(*inputs.args, **inputs.kwargs)
     except _CopyError as error:
         return _cannot_copy(session, error)
@@ -72,7 +73,7 @@ def _capture_by_export(
     session: Session, model: torch.nn.Module, inputs: Inputs, modules: dict[str, torch.nn.Module], export: Export
 ) -> list[Call] | Diagnostic:
     calls: list[Call] = []
-    with _unchanged(model), _noting(model, modules, calls), _naming(session):
+    with unchanged(model), _noting(model, modules, calls), _naming(session):
         failed = export(model, inputs)
     if failed is not None:
         return failed
@@ -100,8 +101,9 @@ def _cannot_copy(session: Session, error: _CopyError) -> Diagnostic:
 
 @contextlib.contextmanager
 def _running(session: Session) -> Iterator[None]:
-    """Run the model as a trace does: without gradients, and as if it were being compiled."""
-    with _naming(session), torch.no_grad(), _compiling_state_context(), warnings.catch_warnings():
+    """Run the model as a trace does: without gradients, and with the answers that a trace gives."""
+    answered = compiling.answered(session.internals, session.request.compiled, lambda _: None)
+    with _naming(session), torch.no_grad(), _compiling_state_context(), answered, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
@@ -144,19 +146,3 @@ def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: 
     finally:
         for handle in handles:
             handle.remove()
-
-
-@contextlib.contextmanager
-def _unchanged(model: torch.nn.Module) -> Iterator[None]:
-    """Put the attributes and buffers of the model's modules back when the context ends."""
-    plain = PlainAttributes(model)
-    before = [(module, dict(vars(module)), dict(module._buffers)) for module in model.modules()]
-    try:
-        yield
-    finally:
-        for module, attributes, buffers in before:
-            vars(module).clear()
-            vars(module).update(attributes)
-            module._buffers.clear()
-            module._buffers.update(buffers)
-        plain.restore()

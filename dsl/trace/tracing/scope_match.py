@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
-from streamsched.dsl.trace.model import NONE, Literal, ModuleCall, Op, Opaque, Ref, Storage, Trace, Value
+from streamsched.dsl.trace.model import NONE, Assignment, Literal, ModuleCall, Op, Opaque, Ref, Storage, Trace, Value
 
 Place: TypeAlias = tuple[str | int, ...]
 """The way from a trace to a constant in it: names of fields, and indices of tuples. An index in a value's expression
@@ -134,7 +134,7 @@ class _Pairing:
                     self._statement(one, another)
                 case (cls, "call") if cls is Op:
                     self._walk(self._base.calls[one].label, self._other.calls[another].label, place, what)
-                case (cls, "expression") if cls is Value:
+                case (cls, "expression" | "target") if cls in (Value, Assignment):
                     self._expression(one, another, (*place, name))
                 case _:
                     self._walk(one, another, (*place, name), what)

@@ -146,7 +146,7 @@ def test_escapes_in_strings() -> None:
 KEYWORDS = [
     *("schedule", "model", "fakes", "scope", "input", "inputs", "leaf", "target", "device", "sync", "memory", "stream"),
     *("group", "world", "cost", "module", "op", "node", "line", "value", "from", "class", "explicit", "auto"),
-    *("record_stream", "join", "priority", "cores", "aic", "aiv"),
+    *("record_stream", "join", "priority", "cores", "aic", "aiv", "trace", "compiled", "eager"),
 ]
 
 
