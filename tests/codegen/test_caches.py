@@ -27,7 +27,8 @@ config = CONFIG(
     head_dim=16, vocab_size=128, MORE
 )
 config._attn_implementation = "sdpa"
-config._experts_implementation = "grouped_mm"
+if hasattr(config, "num_local_experts"):
+    config._experts_implementation = "grouped_mm"
 
 dtype = torch.DTYPE
 
@@ -37,7 +38,10 @@ def build():
 
 def layer():
     torch.manual_seed(0)
-    return LAYER(config, 0).to(dtype)
+    made = LAYER(config, 0).to(dtype)
+    for parameter in made.parameters():  # some are memory that only a whole model initialises
+        torch.nn.init.normal_(parameter, std=0.1)
+    return made
 
 def static():
     cache = StaticCache(config, max_cache_len=16)

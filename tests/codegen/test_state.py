@@ -46,12 +46,12 @@ def inputs():
 """
 
 
-def generated(folder: Path, body: str, statements: str = "", target: str = "cpu") -> list[str]:
-    """The statements of the forward generated for a model, which must do what the model does, twice in a row."""
+def generated(folder: Path, body: str, statements: str = "", calls: int = 2) -> list[str]:
+    """The statements of the forward generated for a model, which must do what the model does, call after call."""
     (folder / "model.py").write_text(MODEL.replace("BODY", body))
     head = 'schedule test\ntarget cpu\nmodel "model.py:Model"\ninputs from "model.py:inputs"\nsync auto\n'
     (folder / "test.sched").write_text(head + statements)
-    loaded = load(str(folder / "test.sched"), target=target)
+    loaded = load(str(folder / "test.sched"), target="cpu")
     assert not loaded.failed and loaded.program is not None, loaded.diagnostics
     text = generate(loaded.program, "cpu")
     made: dict[str, object] = {}
@@ -60,7 +60,7 @@ def generated(folder: Path, body: str, statements: str = "", target: str = "cpu"
     exec(text, made)
     original, other = scope["Model"]().eval(), made["apply"](scope["Model"]().eval(), strict=True)  # type: ignore[operator]
     states = [{"a": torch.ones(4), "b": torch.ones(4)} for _ in range(2)]
-    for call in range(2):
+    for call in range(calls):
         x = torch.full((4,), call + 1.0)
         results = [model(x.clone(), state) for model, state in zip((original, other), states, strict=True)]
         assert torch.equal(*results)
@@ -100,6 +100,7 @@ def test_constants_and_the_device(tmp_path: Path) -> None:
     lines = generated(
         tmp_path,
         'state["n"], state["on"], state["e"] = 2, x.device, torch.tensor([], device=x.device)\n        return x + 1',
+        calls=1,
     )
     assert lines == [
         'state["n"] = 2',
