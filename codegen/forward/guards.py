@@ -117,7 +117,9 @@ class _Arguments:
         match argument:
             case Ref(value=index):
                 self._tensor(expression, self.trace.values[index])
-            case Literal(text=text) if text not in ("...", "'meta'", expression):
+            case Literal(text=text) if text == expression:  # an object of the caller's
+                self._object(expression)
+            case Literal(text=text) if text not in ("...", "'meta'"):
                 self.found.append(_constant(expression, spell_literal(text)))
             case model.Sequence(kind="list" | "tuple" as kind, items=items):
                 self._sequence(expression, kind, items)

@@ -117,7 +117,13 @@ def _brackets(start: str, inside: Document, end: str) -> Parts:
 
 
 def _items(nodes: list[ast.expr], source: str) -> Parts:
-    return joined((",", SPACE), [_expression(node, source, inside=True) for node in nodes])
+    return joined((",", SPACE), [_item(node, source) for node in nodes])
+
+
+def _item(node: ast.expr, source: str) -> Parts:
+    """One of several in brackets: its operators break only where it does not fit on a line of its own."""
+    parts = _expression(node, source, inside=True)
+    return (group(*parts),) if isinstance(node, ast.BinOp | ast.BoolOp | ast.Compare) else parts
 
 
 def _display(start: str, items: Parts, end: str) -> Parts:
@@ -231,10 +237,10 @@ def _hugs(node: ast.expr) -> bool:
 
 
 def _arguments(args: list[ast.expr], keywords: list[ast.keyword], source: str) -> Parts:
-    items = [_expression(arg, source, inside=True) for arg in args]
+    items = [_item(arg, source) for arg in args]
     for keyword in keywords:
         name = f"{keyword.arg}=" if keyword.arg else "**"
-        items.append((name, *_expression(keyword.value, source, inside=True)))
+        items.append((name, *_item(keyword.value, source)))
     if not items:
         return ("()",)
     return _brackets("(", group(*joined((",", SPACE), items), Broken(",")), ")")

@@ -20,7 +20,6 @@ from streamsched.dsl.trace.model import (
     Instance,
     Literal,
     Mapping,
-    Opaque,
     Parameter,
     ParameterKind,
     Ref,
@@ -96,7 +95,7 @@ def cached(layers: int, *shapes: tuple[int | str, ...]) -> Trace:
     objects = [("cache", "StaticCache"), ("cache.layers", "list")]
     objects += [(f"cache.layers[{layer}]", "StaticLayer") for layer in range(layers)]
     return trace_of(
-        ("cache", Opaque("cache")),
+        ("cache", Literal("cache")),
         values=values,
         storages=tuple(Storage(name, StorageKind.INPUT, 1) for name in names),
         inputs=tuple(range(len(values))),

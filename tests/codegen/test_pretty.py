@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from streamsched.codegen.pretty.statement import pretty, pretty_def, pretty_with
+from streamsched.codegen.pretty.statement import pretty, pretty_def, pretty_if, pretty_with
 
 WORDS = ("x", "y", "hidden", "scores", "hidden_states", "shared_expert_output", "position_embeddings_of_the_layer")
 
@@ -44,6 +44,8 @@ class Statements:
             return f'{{"a": {self.argument(depth + 1)}, "b": {self.argument(depth + 1)}}}'
         if kind < 0.92:
             return f"{self.name()}[{self.index()}]"
+        if kind < 0.95 and depth == 0:
+            return self.operators()
         return f"{self.name()}.t()"
 
     def arguments(self) -> str:
@@ -136,4 +138,27 @@ def test_signatures_are_printed_as_ruff_prints_them(count: int, last: str) -> No
     names = [f"parameter{i}" for i in range(count)]
     parameters = ("self", *names, *(("*", "k") if last == "*" else (last,)))
     text = "\n".join((*pretty_def("forward", parameters), "    pass", ""))
+    assert ruff_format(text) == text
+
+
+CHECK = 'differs("self.training", self.training, False)'
+LONG = 'differs("cache.layers[:].keys", [item.keys for item in cache.layers], [(torch.bfloat16, 1, 8, 4096, 64)] * 61)'
+NAMES = 'differs("the options that the call has", {*options}, {"attention_mask", "position_ids", "cache_position_"})'
+LESS = (
+    'differs("layer_idx < len(cache.layers)", self.self_attn.layer_idx < len(cache.layers), a_long_name_of_some_value)'
+)
+
+
+@pytest.mark.parametrize(
+    "checks", [(CHECK,), (CHECK, CHECK), (CHECK, LONG), (CHECK, LONG, CHECK), (CHECK, NAMES, LESS), (LONG,)], ids=len
+)
+def test_checks_are_printed_as_ruff_prints_them(checks: tuple[str, ...]) -> None:
+    text = "\n".join(("def mismatch(self):", *pretty(f"return {' or '.join(checks)}", 1), ""))
+    assert ruff_format(text) == text
+
+
+@pytest.mark.parametrize("count", [0, 1, 6, 20])
+def test_conditions_are_printed_as_ruff_prints_them(count: int) -> None:
+    condition = f"mismatch({', '.join(['self', *(f'argument{i}' for i in range(count)), '**options'])})"
+    text = "\n".join(("def forward(self):", *pretty_if(condition, 1), "        return self", ""))
     assert ruff_format(text) == text
