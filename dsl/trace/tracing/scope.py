@@ -179,9 +179,10 @@ def _unheld(
     for case, text in zip(cases, unheld.texts, strict=True):
         by_text.setdefault(text, []).extend(case.paths)
     (mine, paths), (its, others), *_ = by_text.items()
-    message = f"modules in scope differ: a constant is {mine} in `{paths[0]}` and {its} in `{others[0]}`"
-    related: tuple[Related, ...] = ()
     kind, index = unheld.place[:2]
+    what = f"an index of `{cases[0].trace.values[int(index)].expression}`" if kind == "values" else "a constant"
+    message = f"modules in scope differ: {what} is {mine} in `{paths[0]}` and {its} in `{others[0]}`"
+    related: tuple[Related, ...] = ()
     if kind == "ops" and cases[0].trace.ops[int(index)].stack != NONE:
         related = (_related(session, cases[0], int(index)),)
     advice = advise(scope, modules, list(by_text.values()))
