@@ -167,6 +167,7 @@ def test_one_name_on_two_inputs_is_one_dim(body: Callable[..., Trace]) -> None:
         ("return (x * 1).squeeze()", (2, None)),  # the rank is another at 1
         ("return x[:, 1:2] * 1", (2, None)),
         ("return x[:, :1] + x[:, -1:]", (1, None)),
+        ("return x[:, -3:] * 1", (3, None)),
         ("return x * 1 if x.shape[1] <= 16 else x", (1, 16)),
         ("return x + self.weight[:x.shape[1], 0]", (1, 64)),
         ("return F.conv1d(x[:, None], self.weight[:1, None, :5])", (5, None)),
