@@ -138,6 +138,7 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
         fakes_span=fakes.span if fakes else None,
         compiled=compiled,
         chosen=runs is not None,
+        device=_target(schedule) if _target(schedule) in ("cuda", "cpu") else "npu",
     )
 
 

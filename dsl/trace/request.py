@@ -89,6 +89,7 @@ class TraceRequest:
     fakes_span: Span | None = None
     compiled: bool = True
     chosen: bool = False
+    device: str = "npu"  # the type of the device that the schedule's target runs on
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

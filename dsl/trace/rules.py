@@ -373,6 +373,38 @@ def compiling_changes_ops(span: Span, message: str, related: tuple[Related, ...]
     )
 
 
+@rule("TRC205", "device-decides", Severity.WARNING)
+def device_decides(span: Span, message: str, related: tuple[Related, ...]) -> Diagnostic:
+    """A condition in the model asks for the device of a tensor, and gets another answer while it is traced.
+
+    Reports conditions that compare a tensor's device, or its type, with the device of the schedule's target or with
+    `meta`; and `is_npu`, `is_cuda`, `is_cpu` and `is_meta` in conditions likewise. They are sought in each forward()
+    and each function that calls torch while the model is traced. What compares with other devices is answered alike and
+    not reported.
+
+    Why is this bad: a model is traced on the meta device, which is neither `npu` nor `cuda` nor `cpu`. The trace holds
+    the branch for any other device, and so does the generated code, on every device.
+
+    Example:
+        if x.device.type == "npu":      # in forward(); never so while it is traced
+            y = torch_npu.npu_rms_norm(x, self.weight)[0]
+        else:
+            y = self.norm(x)
+
+    Use instead:
+        if self.fused:                  # decided in __init__(), or by the configuration
+            y = torch_npu.npu_rms_norm(x, self.weight)[0]
+        else:
+            y = self.norm(x)
+    """
+    return device_decides.diagnostic(
+        span,
+        message,
+        related=related,
+        help="decide it in __init__(), or put the branch into a module of its own and name that in a `leaf` statement",
+    )
+
+
 @rule("SEL105", "stale-trace", Severity.ERROR)
 def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
     """A saved trace no longer fits the model or the schedule.
@@ -433,6 +465,7 @@ RULES: tuple[Rule[Any, Any], ...] = (
     autocast_not_traced,
     result_type_changes,
     compiling_changes_ops,
+    device_decides,
     stale_trace,
     package_drift,
 )

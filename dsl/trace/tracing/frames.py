@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -89,6 +90,10 @@ class Positions:
     def stack(self, positions: tuple[int, ...]) -> int:
         """The index of a stack, outermost first."""
         return self._of_stack.setdefault(positions, len(self._of_stack))
+
+    def codes(self) -> Iterator[CodeType]:
+        """The functions that the positions are in, each once."""
+        return iter(dict.fromkeys(code for code, _ in self._of_instruction))
 
     def all_positions(self) -> tuple[Position, ...]:
         """The positions by index."""

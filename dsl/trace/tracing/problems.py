@@ -18,6 +18,7 @@ from streamsched.dsl.trace.tracing.arguments import instances, opaque
 from streamsched.dsl.trace.tracing.assemble import Assembled
 from streamsched.dsl.trace.tracing.autocast import Regions
 from streamsched.dsl.trace.tracing.comparison import difference
+from streamsched.dsl.trace.tracing.device_branches import branches
 from streamsched.dsl.trace.tracing.effects import is_sized_by_data
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.failures import Place
@@ -211,11 +212,26 @@ def losses(
         names = ", ".join(recorder.calls.changed)
         message = f"forward() changes {names}, which generated code will not do; what it reads there is built in"
         yield rules.attribute_not_kept(span, message)
+    yield from _device_branches(session, recorder)
     for place in regions.enabled:
         yield rules.autocast_not_traced(span, _at(session, place, "the region"))
     for real, other in dict.fromkeys(recorder.calls.returned.replaced if recorder.calls.returned else ()):
         message = f"forward() returns a {real}; generated code returns a {other} with the same content"
         yield rules.result_type_changes(span, message, _returned(session, recorder))
+
+
+def _device_branches(session: Session, recorder: Recorder) -> Iterator[Diagnostic]:
+    """The warnings about conditions that only the tracing device answers so."""
+    request = session.request
+    called = (record.code for record in recorder.calls.records if record.code is not None)
+    for code in dict.fromkeys((*called, *recorder.positions.codes())):
+        for found in branches(code, request.device):
+            path = failures.shown_path(code.co_filename, request.base, session.sources)
+            span = Span(path, found.line, found.column, found.end_line, found.end_column)
+            message = (
+                f"{code.co_qualname}() asks `{found.text}`, which the tracing device answers unlike {request.device}"
+            )
+            yield rules.device_decides(request.model_span, message, (Related(span, "here"),))
 
 
 def _lost_tensors(model: torch.nn.Module, warned: Iterable[warnings.WarningMessage]) -> Iterator[str]:
