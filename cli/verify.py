@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--model", metavar="FILE:ATTR", help="A model to run instead: the same, in a size that fits.")
 @click.option("--input", "inputs", multiple=True, metavar="SPEC", help='Inputs to use instead: "x: bf16[1, 64]".')
+@click.option("--inputs-from", metavar="FILE:FN", help="A function whose inputs to use instead.")
 @click.option(
     "--range",
     "ranges",
@@ -54,6 +55,7 @@ def command(
     seed: int,
     model: str | None,
     inputs: tuple[str, ...],
+    inputs_from: str | None,
     ranges: tuple[str, ...],
     verbose: bool,
 ) -> int:
@@ -62,8 +64,8 @@ def command(
     The engine cpu needs no device: it runs the ops of the plan one by one, in random orders that the plan's
     happens-before allows, and overwrites freed blocks as early as an allocator may. The engines npugraph_ex and npu run
     the real torch_npu, on an NPU if there is one, else on a simulated NPU under adversarial stream orders; cuda needs a
-    GPU. Agreement is bit for bit. A model that is too large is verified in a smaller size with --model and --input.
-    Several schedules for one model are applied to it together.
+    GPU. Agreement is bit for bit. A model that is too large is verified in a smaller size with --model and --input or
+    --inputs-from. Several schedules for one model are applied to it together.
 
     \b
     Exit code:
@@ -82,7 +84,7 @@ def command(
     from streamsched.dsl.pipeline import load
     from streamsched.verify.request import Request
 
-    instead = _stand_ins(model, inputs)
+    instead = _stand_ins(model, inputs, inputs_from)
     request = Request(schedules[0], engine, orders, calls, seed, instead, (), _ranges(ranges), verbose, schedules[1:])
     loaded: list[Loaded] = []
     with console.tracing() as progress:
@@ -100,12 +102,14 @@ def _report(loaded: Loaded, found: Iterable[Diagnostic]) -> None:
     console.print_report(found, [loaded.file, *loaded.stand_ins], sys.stderr)
 
 
-def _stand_ins(model: str | None, inputs: tuple[str, ...]) -> tuple[str, ...]:
+def _stand_ins(model: str | None, inputs: tuple[str, ...], inputs_from: str | None) -> tuple[str, ...]:
     """The statements that the options spell."""
-    for option, text in (("--model", model or ""), *(("--input", spec) for spec in inputs)):
-        if "\n" in text or "\r" in text:
+    given = [("--model", model, f'model "{model}"'), ("--inputs-from", inputs_from, f'inputs from "{inputs_from}"')]
+    given += [("--input", spec, f"input {spec}") for spec in inputs]
+    for option, text, _ in given:
+        if text and ("\n" in text or "\r" in text):
             raise click.UsageError(f"{option} takes one line; repeat the option for more inputs")
-    return tuple([f'model "{model}"'] if model else []) + tuple(f"input {spec}" for spec in inputs)
+    return tuple(statement for _, text, statement in given if text is not None)
 
 
 def _ranges(texts: tuple[str, ...]) -> tuple[Range, ...]:

@@ -73,8 +73,8 @@ def load(
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
     for the schedule's own. `instead` are `model`, `input` and `memory` statements that stand in for the schedule's:
-    spans call their texts `--model`, `--input` and `--memory`, as the options that give them, and the model is traced
-    anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
+    spans call their texts `--model`, `--input`, `--inputs-from` and `--memory`, as the options that give them, and the
+    model is traced anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
     """
     parsed = _parsed(path, instead)
     loaded = _traced(parsed, verbose, progress) if instead else _with_trace(parsed, verbose, progress)
@@ -154,7 +154,8 @@ def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:
     file = read_schedule(path)
     texts: dict[str, str] = {}
     for statement in instead:
-        option = f"--{statement.split(maxsplit=1)[0].removesuffix('s')}"
+        keyword = statement.split(maxsplit=1)[0]
+        option = "--inputs-from" if keyword == "inputs" else f"--{keyword}"
         texts[option] = f"{texts[option]}\n{statement}" if option in texts else statement
     parsed = parse(file.text, file.path, texts)
     stand_ins = tuple(ScheduleFile(option, text, file.base, "") for option, text in texts.items())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch._export.utils import _compiling_state_context
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
@@ -41,7 +43,7 @@ def verify_on_cpu(programs: Sequence[Program], live: Live, request: Request) -> 
     chosen = orders(request.orders, request.seed)
     found: list[Difference] = []
     failed: list[Failure] = []
-    with torch.no_grad():
+    with torch.no_grad(), _as_traced(programs):
         try:
             found += _generated([generate(program, "cpu") for program in programs], live, samples)
         except CannotRunError:
@@ -62,6 +64,17 @@ def verify_on_cpu(programs: Sequence[Program], live: Live, request: Request) -> 
         tuple(found),
         tuple(failed),
     )
+
+
+@contextlib.contextmanager
+def _as_traced(programs: Sequence[Program]) -> Iterator[None]:
+    """Where a graph of the whole model is what the modules in scope run in, have it believe that it is being compiled.
+
+    What a model gives its modules may depend on that: transformers' models leave masks out where nothing is compiled.
+    """
+    compiled = any(p.inside_graph and p.trace is not None and p.trace.scope is not None for p in programs)
+    with _compiling_state_context() if compiled else contextlib.nullcontext():
+        yield
 
 
 def under_orders(

@@ -6,6 +6,7 @@ block that got a new owner while somebody still used it: where the plan lacks a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -38,7 +39,12 @@ class Interpreter:
         self.trace: Trace = program.trace
         self._root = root
         self._arguments = arguments
-        self.fixed = _fixed(self.trace, root)
+        self._fixed = _fixed(self.trace, root)
+        self._reached = {
+            index: value.expression
+            for index, value in enumerate(self.trace.values)
+            if value.producer == NONE and index not in {*self._fixed, *self.trace.inputs}
+        }
         self.buffers: list[Environment] = []  # by call
         self.sizes: list[dict[str, int]] = []  # of the dynamic dims, by call
         self.environments: dict[int, Environment] = {}
@@ -50,7 +56,7 @@ class Interpreter:
         torch.manual_seed(0)  # random ops keep program order, so that they draw what the reference draws
         self.buffers = _buffers(inputs)
         self.sizes = [sizes_of(self.trace, given) for given in inputs]
-        self.environments = {call: dict(self.fixed) | held for call, held in enumerate(self.buffers)}
+        self.environments = {call: self._held(call) | held for call, held in enumerate(self.buffers)}
         for index in execution(tasks, order):
             task = tasks[index]
             for call, free in task.overwrites:
@@ -70,7 +76,7 @@ class Interpreter:
         torch.manual_seed(0)
         self.sizes = [sizes_of(self.trace, given) for given in inputs]
         self.environments = {
-            call: dict(self.fixed) | {value: tensor.clone() for value, tensor in given.items()}
+            call: self._held(call) | {value: tensor.clone() for value, tensor in given.items()}
             for call, given in enumerate(inputs)
         }
         found = []
@@ -80,6 +86,12 @@ class Interpreter:
                     self._launch(index, call)
             found.append(_copied(self._argument(self.trace.result, call)))
         return found
+
+    def _held(self, call: int) -> Environment:
+        """What is there before the first op: parameters and buffers, and what lies in objects that the caller gives."""
+        names = self._names(call)
+        given = {value: eval(text, names).clone() for value, text in self._reached.items()}  # the tracer's own
+        return {**self._fixed, **given}
 
     def _launch(self, op: int, call: int) -> None:
         node = self.trace.ops[op]
@@ -164,8 +176,13 @@ def _fixed(trace: Trace, root: torch.nn.Module) -> Environment:
     return {
         index: eval(value.expression, names)  # the tracer's own expressions
         for index, value in enumerate(trace.values)
-        if value.producer == NONE and index not in given
+        if value.producer == NONE and index not in given and _root(value.expression) in names
     }
+
+
+def _root(expression: str) -> str:
+    """The name that an expression begins with."""
+    return re.split(r"[.\[(]", expression, maxsplit=1)[0]
 
 
 def _by_storage(trace: Trace) -> Mapping[int, list[int]]:

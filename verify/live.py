@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
+import functools
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from streamsched.dsl.trace.model import NamedDim
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.dims import Dims
-from streamsched.dsl.trace.tracing.example_inputs import by_position, load_inputs
+from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
 from streamsched.dsl.trace.tracing.loader import Session, load_model
@@ -28,15 +29,15 @@ from streamsched.verify.bounds import index_bounds
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Input, Sample, bounded, fill_parameters, sample_inputs
 from streamsched.verify.sizes import sample_sizes
+from streamsched.verify.verdict import CannotRunError
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The original on the CPU. `args` and `kwargs` are an example call whose tensors, `inputs`, hold nothing yet."""
+    """The original on the CPU. `example` makes a call for it, under a device, whose tensors are `inputs`."""
 
     model: torch.nn.Module
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    example: Callable[[str], Inputs]
     inputs: tuple[Input, ...]
 
     def sizes(self, dims: Iterable[NamedDim], seed: int) -> dict[str, int]:
@@ -49,18 +50,22 @@ class Live:
         return sample_inputs(self.inputs, seed, sizes or {})
 
     def call(self, sample: Sample, device: str = "cpu") -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of a call with fresh copies of the tensors of `sample`, on `device`."""
-        return self._call([tensor.clone().to(device) for tensor in sample])
+        """The arguments of a call with fresh copies of the tensors of `sample`, and objects of its own, on `device`."""
+        return self._call([tensor.clone().to(device) for tensor in sample], device)
 
-    def _call(self, tensors: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        given = iter(tensors)
-        leaves, spec = pytree.tree_flatten((self.args, self.kwargs))
+    def _call(self, tensors: list[torch.Tensor], device: str = "cpu") -> tuple[tuple[Any, ...], dict[str, Any]]:
+        made, given = self.example(device), iter(tensors)
+        leaves, spec = pytree.tree_flatten((made.args, made.kwargs))
         filled = [next(given) if isinstance(leaf, torch.Tensor) else copy.copy(leaf) for leaf in leaves]
         args, kwargs = pytree.tree_unflatten(filled, spec)
         return args, kwargs
 
     def bounded(self, request: Request) -> Live:
-        """With bounds for integer inputs: the request's, else the size of what they index. Raises `CannotRunError`."""
+        """With bounds for integer inputs: the request's, else the size of what they index.
+
+        What indexes nothing keeps the values that the user's function gives: positions, lengths. Raises
+        `CannotRunError`.
+        """
         inputs = bounded(self.inputs, request.ranges)
         named = {given.name for given in request.ranges}
         open_ended = [index for index, entry in enumerate(inputs) if entry.is_integer and entry.name not in named]
@@ -74,7 +79,7 @@ class Live:
             size = sizes[index]
             if size:
                 high = min(size - 1, torch.iinfo(inputs[index].dtype).max)
-                found[index] = dataclasses.replace(inputs[index], high=high)
+                found[index] = dataclasses.replace(inputs[index], high=high, given=None)
         return dataclasses.replace(self, inputs=tuple(found))
 
 
@@ -112,25 +117,50 @@ def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
             yield model
             return
         register_caches(model)
-        inputs = load_inputs(session, model)
+        inputs = load_inputs(session, model, device="cpu")
         if isinstance(inputs, Diagnostic):
             yield inputs
             return
-        inputs = by_position(model, inputs)
         fill_parameters(model, request.seed)
+        example = functools.partial(_example, session, model)
+        with _marked():
+            entries = [*_inputs(model, example("cpu"))]
         dims = Dims.of(wanted.inputs)
-        entries = _inputs(model, inputs.args, inputs.kwargs)
         named = tuple(dataclasses.replace(entry, dims=dims.named(entry.shape)) for entry in entries)
-        yield Live(model, inputs.args, inputs.kwargs, named).bounded(request)
+        yield Live(model, example, named).bounded(request)
 
 
-def _inputs(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Input]:
+def _example(session: Session, model: torch.nn.Module, device: str) -> Inputs:
+    """The user's example call, made anew."""
+    made = load_inputs(session, model, device=device)
+    if isinstance(made, Diagnostic):
+        raise CannotRunError(f"cannot run: {made.message}", "\n".join(made.notes))
+    return by_position(model, made)
+
+
+@contextlib.contextmanager
+def _marked() -> Iterator[None]:
+    """Integers that nothing initialises are the largest that there are, so that they can be told."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+def _inputs(model: torch.nn.Module, call: Inputs) -> Iterator[Input]:
     """The tensors in the arguments of a call, named as the user reaches them: `ids`, `mask[0]`, `state['k']`."""
-    names = [*_positional(model, len(args)), *kwargs]
-    for tree, name in zip((*args, *kwargs.values()), names, strict=True):
+    names = [*_positional(model, len(call.args)), *call.kwargs]
+    for tree, name in zip((*call.args, *call.kwargs.values()), names, strict=True):
         for path, leaf in pytree.tree_flatten_with_path(tree)[0]:
             if isinstance(leaf, torch.Tensor):
-                yield Input(name + pytree.keystr(path), leaf.dtype, tuple(leaf.shape))
+                entry = Input(name + pytree.keystr(path), leaf.dtype, tuple(leaf.shape))
+                yield dataclasses.replace(entry, given=leaf) if entry.is_integer and _is_initialised(leaf) else entry
+
+
+def _is_initialised(tensor: torch.Tensor) -> bool:
+    return not bool((tensor.to(torch.int64) == torch.iinfo(tensor.dtype).max).any())
 
 
 def _positional(model: torch.nn.Module, count: int) -> list[str]:

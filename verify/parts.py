@@ -16,6 +16,7 @@ from streamsched.verify.interpreter import Environment
 from streamsched.verify.live import Live
 from streamsched.verify.samples import Sample
 from streamsched.verify.unsupported import original_raises
+from streamsched.verify.verdict import CannotRunError
 
 MOST_INSTANCES = 4
 """How many modules in scope are verified one by one: the first, the last, and some between."""
@@ -62,6 +63,8 @@ def parts_of(trace: Trace, live: Live, samples: Sequence[Sample]) -> list[Part]:
             torch.manual_seed(call)
             try:
                 running(*args, **kwargs)
+            except CannotRunError:
+                raise
             except Exception as error:
                 raise original_raises(error) from error
     return parts
@@ -81,10 +84,8 @@ def _noting(trace: Trace, part: Part, module: torch.nn.Module) -> Iterator[None]
     def before(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         arguments = copy.deepcopy(_named(module, args, kwargs))
         names = {"torch": torch, "self": module, **arguments}
-        # the tracer's own expressions
-        given = {value: eval(trace.values[value].expression, names).clone() for value in trace.inputs}
         part.arguments.append(arguments)
-        part.inputs.append(given)
+        part.inputs.append({value: _given(trace.values[value].expression, names, part) for value in trace.inputs})
 
     def after(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         part.results.append(copy.deepcopy(result))
@@ -98,6 +99,22 @@ def _noting(trace: Trace, part: Part, module: torch.nn.Module) -> Iterator[None]
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _given(expression: str, names: dict[str, Any], part: Part) -> torch.Tensor:
+    """What an input of the trace holds in this call."""
+    try:
+        found = eval(expression, names)  # the tracer's own
+    except Exception as error:
+        raise CannotRunError(
+            f"cannot run: `{part.path}` is called without `{expression}`, which it was traced with"
+        ) from error
+    if not isinstance(found, torch.Tensor):
+        message = (
+            f"cannot run: `{part.path}` is called with {found!r} for `{expression}`, which was a tensor in the trace"
+        )
+        raise CannotRunError(message)
+    return found.clone()
 
 
 def _named(module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

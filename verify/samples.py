@@ -23,8 +23,8 @@ Sample = tuple[torch.Tensor, ...]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A tensor in the arguments of a call; an integer one holds values from `low` to `high`. `shape` is an example of
-    what `dims` may be."""
+    """A tensor in the arguments of a call; an integer one holds values from `low` to `high`, or those of `given`.
+    `shape` is an example of what `dims` may be."""
 
     name: str
     dtype: torch.dtype
@@ -32,6 +32,7 @@ class Input:
     low: int = 0
     high: int = LARGEST_INTEGER
     dims: tuple[Dim, ...] = ()  # the shape with the names of dynamic dims; empty where it is fixed
+    given: torch.Tensor | None = None
 
     @property
     def is_integer(self) -> bool:
@@ -54,7 +55,7 @@ def bounded(inputs: Sequence[Input], ranges: Iterable[Range]) -> tuple[Input, ..
         if given.low < limits.min or given.high > limits.max:
             fits = f"{limits.min}..{limits.max}"
             raise CannotRunError(f"--range: input `{given.name}` is {limits.dtype}, which holds {fits}")
-        found[given.name] = dataclasses.replace(known, low=given.low, high=given.high)
+        found[given.name] = dataclasses.replace(known, low=given.low, high=given.high, given=None)
     return tuple(found[entry.name] for entry in inputs)
 
 
@@ -72,6 +73,8 @@ def _sample(entry: Input, generator: torch.Generator) -> torch.Tensor:
         return torch.randn(entry.shape, generator=generator).to(entry.dtype)
     if entry.dtype is torch.bool:
         return torch.randint(0, 2, entry.shape, generator=generator).to(entry.dtype)
+    if entry.given is not None:
+        return entry.given.clone()
     high = min(entry.high + 1, 2**63 - 1)  # the upper end is left out, and 64 bits hold it
     return torch.randint(entry.low, high, entry.shape, generator=generator).to(entry.dtype)
 

@@ -161,3 +161,55 @@ def test_schedules_of_two_models_are_refused(folder: Path, capfd: pytest.Capture
     assert main(["verify", "mlp.sched", "attention.sched"]) == 2
     err = capfd.readouterr().err
     assert "mlp.sched and attention.sched have different `model` statements" in err
+
+
+CACHED = """import dataclasses
+
+import torch
+from torch import nn
+
+
+class Step(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.k = nn.Linear(8, 8)
+
+    def forward(self, x, cache, place):
+        b = self.k(x)
+        keys = cache[self.layer]
+        keys.index_copy_(1, place + 1, b)
+        return x + keys.sum(1, keepdim=True)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = nn.ModuleList(Step(i) for i in range(2))
+
+    def forward(self, x, cache, place):
+        for step in self.steps:
+            x = step(x, cache, place)
+        return x
+
+
+def inputs():
+    return {"x": torch.empty(1, 1, 8), "cache": [torch.empty(1, 3, 8) for _ in range(2)], "place": torch.full((1,), 1)}
+"""
+
+
+def test_a_cache_is_filled_anew_for_every_call(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "model.py").write_text(CACHED)
+    text = HEAD.format(name="step", scope="steps.*").replace("input ids: i64[1, 4]", 'inputs from "model.py:inputs"')
+    (folder / "step.sched").write_text(text + 'value "b" on side\n')
+    code = main(["verify", "step.sched", "--orders", "1", "--calls", "2"])
+    out, err = capfd.readouterr()
+    assert (code, err) == (0, ""), out  # `place` is 1, as the function says: any other would be out of range or 0
+    found = load("step.sched")
+    with live(trace_request(found.schedule, found.file.base), Request("step.sched")) as alive:
+        assert not isinstance(alive, Diagnostic)
+        assert [entry.name for entry in alive.inputs] == ["x", "cache[0]", "cache[1]", "place"]
+        assert all(alive.sample(seed)[3].tolist() == [1] for seed in range(5))
+        first, second = (alive.call(alive.sample(0))[0] for _ in range(2))
+        assert first[1] is not second[1]
+        assert first[1][0].data_ptr() != second[1][0].data_ptr()

@@ -25,18 +25,21 @@ class Inputs:
     kwargs: dict[str, Any]
 
 
-def load_inputs(session: Session, model: torch.nn.Module, dims: Dims | None = None) -> Inputs | Diagnostic:
-    """The example inputs of the request, on the meta device, checked against forward()'s parameters; `dims` has the
+def load_inputs(
+    session: Session, model: torch.nn.Module, dims: Dims | None = None, device: str = "meta"
+) -> Inputs | Diagnostic:
+    """The example inputs of the request, made under `device`, checked against forward()'s parameters; `dims` has the
     sizes of dynamic dims."""
     request = session.request
     span = request.inputs_span or request.schedule_span
-    made = _from_function(session, span) if request.inputs_from else _from_statements(request, span, dims)
+    from_function = request.inputs_from is not None
+    made = _from_function(session, span, device) if from_function else _from_statements(request, span, dims, device)
     if isinstance(made, Diagnostic):
         return made
     return _check(model, made, span) or made
 
 
-def _from_statements(request: TraceRequest, span: Span, dims: Dims | None) -> Inputs | Diagnostic:
+def _from_statements(request: TraceRequest, span: Span, dims: Dims | None, device: str) -> Inputs | Diagnostic:
     tensors: dict[str, torch.Tensor] = {}
     dims = dims or Dims.of(request.inputs)
     for tensor in request.inputs:
@@ -47,21 +50,21 @@ def _from_statements(request: TraceRequest, span: Span, dims: Dims | None) -> In
         if tensor.name in tensors:
             return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
         try:
-            tensors[tensor.name] = torch.empty(dims.shape(tensor.shape), dtype=dtype, device="meta")
+            tensors[tensor.name] = torch.empty(dims.shape(tensor.shape), dtype=dtype, device=device)
         except (RuntimeError, OverflowError, TypeError):  # torch counts its bytes in 64 bits
             sizes = ", ".join(map(str, tensor.shape))
             return rules.wrong_inputs(span, f"input `{tensor.name}` of shape [{sizes}] is too large", (), None)
     return Inputs((), tensors)
 
 
-def _from_function(session: Session, span: Span) -> Inputs | Diagnostic:
+def _from_function(session: Session, span: Span, device: str) -> Inputs | Diagnostic:
     assert session.request.inputs_from is not None
     file, attribute = session.request.inputs_from
     found = find_attribute(session, file, attribute, span)
     if isinstance(found, Diagnostic):
         return found
     try:
-        with torch.device("meta"), torch.no_grad():
+        with torch.device(device), torch.no_grad():
             made = found.value()
     except (Exception, SystemExit) as error:
         return raised(session, error, span, f'"{file}:{attribute}" makes no inputs')
