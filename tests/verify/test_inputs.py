@@ -36,9 +36,9 @@ def test_a_text_that_is_no_range_is_told_what_to_type(text: str, advice: str) ->
 
 def test_integers_are_drawn_from_the_whole_range_and_not_beyond() -> None:
     (entry,) = bounded((IDS,), [Range("ids", -2, 2)])
-    (sample,) = sample_inputs((entry,), 0)
+    (sample,) = sample_inputs((entry,), 0, {})
     assert sample.unique().tolist() == [-2, -1, 0, 1, 2]
-    (largest,) = sample_inputs(bounded((Input("x", torch.int8, (4,)),), [Range("x", 127, 127)]), 0)
+    (largest,) = sample_inputs(bounded((Input("x", torch.int8, (4,)),), [Range("x", 127, 127)]), 0, {})
     assert largest.tolist() == [127] * 4
 
 
@@ -59,7 +59,7 @@ def test_a_range_that_fits_no_input_is_refused(given: Range, message: str) -> No
 
 
 def test_complex_inputs_and_parameters_have_imaginary_parts() -> None:
-    (sample,) = sample_inputs((Input("z", torch.complex64, (8,)),), 0)
+    (sample,) = sample_inputs((Input("z", torch.complex64, (8,)),), 0, {})
     assert sample.imag.abs().min() > 0
     module = nn.Module()
     module.weight = nn.Parameter(torch.zeros(8, dtype=torch.complex64))
