@@ -76,6 +76,12 @@ class Leaves:
     leaves: tuple[Leaf, ...]
     calls: dict[str, LeafCall] = field(default_factory=dict)
     inside: bool = False  # whether a leaf is running where the graph does not see it
+    _of_module: dict[int, Leaf] = field(init=False)
+    _held: frozenset[int] = field(init=False)  # the ids of the modules that are leaves or lie in one
+
+    def __post_init__(self) -> None:
+        self._of_module = {id(leaf.module): leaf for leaf in self.leaves}
+        self._held = frozenset(id(module) for leaf in self.leaves for module in leaf.module.modules())
 
     def of(self, target: Any) -> LeafCall | None:
         """The call that an operator stands for."""
@@ -83,11 +89,11 @@ class Leaves:
 
     def leaf(self, module: torch.nn.Module) -> Leaf | None:
         """The leaf that a module is."""
-        return next((leaf for leaf in self.leaves if leaf.module is module), None)
+        return self._of_module.get(id(module))
 
     def holds(self, module: torch.nn.Module) -> bool:
         """Whether a module is a leaf or lies in one: generated code runs it as it is."""
-        return any(module is inner for leaf in self.leaves for inner in leaf.module.modules())
+        return id(module) in self._held
 
     @contextlib.contextmanager
     def replaced(self, traced: torch.nn.Module) -> Iterator[None]:

@@ -295,3 +295,8 @@ def test_a_higher_order_op_is_proposed_as_a_leaf_and_then_traces(attempt: Attemp
     assert found.code == "TRC108" and f"`torch.{operator}`" in found.message
     assert found.fix is not None and found.fix.edits[0].text == '\nleaf "part" from "torch:empty_like"'
     assert attempt(source, leaf("part", "torch", "empty_like"), x=(4, 4)).diagnostics == ()
+
+
+def test_a_leaf_with_branches_needs_no_function(traced: Tracing) -> None:
+    source = model("return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))")
+    assert [op.target for op in traced(source, leaf("part"), x=(4, 4)).ops] == [LEAF]
