@@ -76,7 +76,8 @@ DTYPES = {"mixtral": "bfloat16"}  # grouped_mm knows no other dtype
 KINDS = {"static": ("static()", 1), "dynamic": ("dynamic()", 1), "prefill": ("empty()", 6)}
 """For each kind of call: the cache, and the number of tokens."""
 
-SCHEDULES = {"folded": "", "unfolded": 'stream side\nsync auto\nmodule "**.k_proj" on side\n'}
+PLACED = 'stream side\nsync auto\nmodule "**.k_proj" on side\n'
+SCHEDULES = {"folded": "", "unfolded": PLACED, "scoped": f'scope "model.layers.*"\n{PLACED}'}
 
 
 @pytest.fixture
@@ -154,7 +155,8 @@ def assert_same_calls(module: ModuleType, root: str, kind: str, text: str) -> No
 
 
 FEW = [
-    *(("llama", root, kind, statements) for root in ("layer", "build") for kind in KINDS for statements in SCHEDULES),
+    *(("llama", root, kind, how) for root in ("layer", "build") for kind in KINDS for how in ("folded", "unfolded")),
+    ("llama", "build", "dynamic", "scoped"),
     ("qwen3", "build", "static", "unfolded"),
     ("qwen3", "layer", "prefill", "unfolded"),
     ("mixtral", "build", "dynamic", "unfolded"),
@@ -179,5 +181,5 @@ def test_calls_with_a_cache(
     text = generate(loaded.program, "cpu")
     assert_same_calls(imported(), root, kind, text)
     printed = [line for line in text.splitlines() if line.strip().startswith("cache.") and ".keys = " in line]
-    layers = {"layer": 1, "build": 2}[root]
+    layers = 2 if (root, schedule) == ("build", "unfolded") else 1
     assert len(printed) == (layers if statements and kind != "static" else 0)
