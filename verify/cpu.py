@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch._export.utils import _compiling_state_context
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
+from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.containers import tensors
 from streamsched.verify.compare import differences
 from streamsched.verify.generated import load_generated
@@ -116,7 +116,7 @@ def _same_tensors(output: Any, expected: Any, order: str, call: int) -> Iterator
 
 def _generated(texts: Sequence[str], live: Live, samples: Sequence[Sample]) -> Iterator[Difference]:
     """Where the model with all forwards generated for `cpu` differs from the original, state and arguments included."""
-    original, scheduled = copy.deepcopy(live.model), copy.deepcopy(live.model)
+    original, scheduled = copy_model(live.model), copy_model(live.model)
     for text in texts:
         load_generated(text)["apply"](scheduled, strict=True)
     for call, sample in enumerate(samples):

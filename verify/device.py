@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import torch.utils._pytree as pytree
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
+from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.npu_sim import control
 from streamsched.npu_sim.log import Record
 from streamsched.verify.compare import differences
@@ -101,7 +101,7 @@ def expected(live: Live, request: Request, device: Device, samples: Sequence[Sam
 
     What that call returns as a view of an input is with npugraph_ex a view of a buffer that the next call overwrites.
     """
-    original = copy.deepcopy(live.model).to(device.name)
+    original = copy_model(live.model).to(device.name)
     start = State.of(original)
     forward = _compiled(original, request)
     _calls(forward, live, samples[:1], device, device.serial)
@@ -114,7 +114,7 @@ def bound(text: str, live: Live, request: Request, device: Device, others: Seque
     before is used again."""
     torch._dynamo.reset()
     namespace = load_generated(text)
-    module = copy.deepcopy(live.model).to(device.name)
+    module = copy_model(live.model).to(device.name)
     for other in others:
         load_generated(other)["apply"](module, strict=True)
     if request.engine == "npugraph_ex":

@@ -19,12 +19,14 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace.model import NamedDim
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
+from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
 from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.run import register_caches
+from streamsched.dsl.trace.tracing.world import ranks
 from streamsched.verify.bounds import index_bounds
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Input, Sample, bounded, fill_parameters, sample_inputs
@@ -72,7 +74,7 @@ class Live:
         if not open_ended:
             return dataclasses.replace(self, inputs=inputs)
         zeros = [torch.zeros(entry.shape, dtype=entry.dtype) for entry in inputs]
-        model, (args, kwargs) = copy.deepcopy(self.model), self._call(zeros)
+        model, (args, kwargs) = copy_model(self.model), self._call(zeros)
         sizes = index_bounds(lambda: model(*args, **kwargs), zeros)
         found = list(inputs)
         for index in open_ended:
@@ -111,7 +113,10 @@ def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
     """
     sources = Sources(wanted.base)
     session = Session(wanted, sources, Internals(str(Path(torch.__file__).parent)), request.verbose)
-    with user_code(wanted.base, sources, imports_npu(Path(wanted.base, wanted.file)), bool(wanted.fakes)):
+    with (
+        user_code(wanted.base, sources, imports_npu(Path(wanted.base, wanted.file)), bool(wanted.fakes)),
+        ranks(wanted.world),
+    ):
         model = load_model(session, "cpu")
         if isinstance(model, Diagnostic):
             yield model

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.verify.interpreter import Environment
 from streamsched.verify.live import Live
 from streamsched.verify.samples import Sample
@@ -53,7 +54,7 @@ def parts_of(trace: Trace, live: Live, samples: Sequence[Sample]) -> list[Part]:
             whole.inputs.append(dict(zip(trace.inputs, sample, strict=True)))
             whole.arguments.append(_named(live.model, args, kwargs))
         return [whole]
-    model, running = copy.deepcopy(live.model), copy.deepcopy(live.model)
+    model, running = copy_model(live.model), copy_model(live.model)
     parts = [Part(path, model.get_submodule(path)) for path in _spread(trace.scope.instances)]
     with contextlib.ExitStack() as hooks, torch.no_grad():
         for part in parts:

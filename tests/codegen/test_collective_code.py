@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from modelled import Planned, plan_model
 from streamsched.codegen.emitter import generate
 from streamsched.codegen.pictures.show import show
 from streamsched.dsl.program.steps import Program
-from streamsched.dsl.trace.tracing.collectives import shared_groups
+from streamsched.dsl.trace.tracing.collectives import copy_model
 
 MODEL = """
 import torch.distributed as dist
@@ -119,7 +118,7 @@ def test_it_computes_what_the_original_does(tmp_path: Path, compiled: bool, requ
     original = names["Model"]()  # type: ignore[operator]
     scheduled: dict[str, object] = {}
     exec(generate(program, "cpu"), scheduled)
-    made = scheduled["apply"](copy.deepcopy(original, shared_groups(original)))  # type: ignore[operator]
+    made = scheduled["apply"](copy_model(original))  # type: ignore[operator]
     x = torch.randn(4, 8)
     with torch.no_grad():
         run = torch.compile(made, backend="eager", fullgraph=True) if compiled else made

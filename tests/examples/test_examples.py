@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib.util
 import shutil
 import sys
@@ -17,6 +16,7 @@ from streamsched.codegen.emitter import generate
 from streamsched.dsl.pipeline import Loaded, load
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.tracing.collectives import copy_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.name for path in EXAMPLES.iterdir() if (path / f"{path.name}.sched").exists())
@@ -24,6 +24,7 @@ ON_NPU_ONLY = {"w8a8_shared_expert"}
 TINY = {
     "deepseek_moe": (("model.py:build", "model.py:tiny"), ("7168", "64")),
     "dlrm": (("model.py:build", "model.py:tiny"), ("i64[8,", "i64[3,")),
+    "tp_moe": (("model.py:build", "model.py:tiny"), ("2048", "64")),
     "two_tower": (("model.py:build", "model.py:tiny"),),
 }
 
@@ -51,9 +52,11 @@ def import_file(path: Path, name: str) -> ModuleType:
 
 
 @pytest.fixture(autouse=True)
-def reset_dynamo() -> Iterator[None]:
+def reset() -> Iterator[None]:
     yield
     torch._dynamo.reset()
+    if torch.distributed.is_initialized():  # by a model that communicates
+        torch.distributed.destroy_process_group()
 
 
 def build(loaded: Loaded, folder: Path, name: str) -> torch.nn.Module:
@@ -101,7 +104,7 @@ def test_generated_for_cpu_it_is_bit_identical(name: str, tmp_path: Path) -> Non
     generated = tmp_path / "generated.py"
     generated.write_text(generate(loaded.program, "cpu"), encoding="utf-8")
     original = build(loaded, tmp_path, name)
-    scheduled = import_file(generated, f"{name}_generated").apply(copy.deepcopy(original))
+    scheduled = import_file(generated, f"{name}_generated").apply(copy_model(original))
     assert scheduled.forward.__module__ == f"{name}_generated"
     arguments = inputs(loaded.trace)
     with torch.no_grad():
@@ -170,3 +173,12 @@ def test_deepseek_moe_issues_the_shared_expert_first_and_merges_after() -> None:
     text = generate(loaded.program, "npugraph_ex")
     shared, gate, experts = (text.index(f"self.{name}(") for name in ("shared_experts", "gate", "experts"))
     assert shared < gate < experts < text.index("expert_done.wait()")
+
+
+def test_tp_moe_runs_the_shared_expert_beside_the_sum_of_the_ranks() -> None:
+    loaded = load(str(EXAMPLES / "tp_moe" / "tp_moe.sched"))
+    assert loaded.program is not None
+    text = generate(loaded.program, "npu")
+    issued = [text.index(call) for call in ("all_reduce(", "self.shared_expert(", "wait_tensor(", "add = routed")]
+    assert issued == sorted(issued)
+    assert len(text[text.index("    shared_stream =") : text.index("def apply")].strip().splitlines()) <= 20

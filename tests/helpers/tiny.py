@@ -21,6 +21,9 @@ TINY = {
 }
 """For each example the statements that stand in for its own."""
 
+SIZES = TINY | {"tp_moe": ('model "model.py:tiny"', "input hidden_states: bf16[8, 64]")}
+"""The same with the examples whose launches are not those of their steps: a fake collective launches nothing."""
+
 NEEDS_NPU = frozenset({"w8a8_shared_expert"})
 """Examples whose models call torch_npu themselves."""
 
@@ -40,6 +43,6 @@ def forget_modules() -> None:
 def loaded(name: str, target: str) -> Loaded:
     """An example in its tiny size, without errors."""
     forget_modules()
-    found = load(schedule(name), target=target, instead=TINY[name])
+    found = load(schedule(name), target=target, instead=SIZES[name])
     assert not found.failed, found.diagnostics
     return found

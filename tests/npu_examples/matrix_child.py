@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tiny import TINY, loaded, schedule
+from tiny import SIZES, loaded, schedule
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import trace_request
@@ -26,7 +26,7 @@ def main() -> None:
     orders = int(sys.argv[1])
     for name in sys.argv[2:]:
         for engine, options in RUNS:
-            request = Request(schedule(name), engine, orders, instead=TINY[name], options=options)
+            request = Request(schedule(name), engine, orders, instead=SIZES[name], options=options)
             device = device_of(request)
             found = loaded(name, engine)
             assert found.program is not None and found.trace is not None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tiny import TINY
+from tiny import SIZES
 
-NAMES = sorted(TINY)
+NAMES = sorted(SIZES)
 
 
 @pytest.mark.parametrize("names", [NAMES[::2], NAMES[1::2]], ids=" ".join)

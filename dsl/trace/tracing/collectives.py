@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -161,7 +162,8 @@ def _name_of(group: Any) -> str:
     return str(group.group_name)
 
 
-def shared_groups(model: torch.nn.Module) -> dict[int, Any]:
-    """The process groups that the modules hold, as the memo of a `deepcopy`: a copy uses the same ones."""
+def copy_model(model: torch.nn.Module, memo: dict[int, Any] | None = None) -> torch.nn.Module:
+    """A deep copy of a model in the same process groups, which cannot be copied."""
     held = [value for module in model.modules() for value in vars(module).values()]
-    return {id(value): value for value in held if isinstance(value, dist.ProcessGroup | DeviceMesh)}
+    groups = {id(value): value for value in held if isinstance(value, dist.ProcessGroup | DeviceMesh)}
+    return copy.deepcopy(model, (memo or {}) | groups)

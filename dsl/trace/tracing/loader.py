@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import importlib.util
 import inspect
@@ -21,7 +20,7 @@ from streamsched.dsl.trace import collective_rules, rules
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing import failures, world
-from streamsched.dsl.trace.tracing.collectives import shared_groups
+from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.npu_stub import npu_runs
 
@@ -111,8 +110,8 @@ def _on_meta(model: torch.nn.Module) -> torch.nn.Module:
     tensors = {id(t): t for t in _tensors(model)}
     if all(t.device.type == "meta" for t in tensors.values()):
         return model
-    memo: dict[int, Any] = {key: _to_meta(tensor) for key, tensor in tensors.items()} | shared_groups(model)
-    return copy.deepcopy(model, memo)
+    memo: dict[int, Any] = {key: _to_meta(tensor) for key, tensor in tensors.items()}
+    return copy_model(model, memo)
 
 
 def _to_meta(tensor: torch.Tensor) -> torch.Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+import torch
 import torch.distributed as dist
 
 _WANTING = (
@@ -32,11 +33,17 @@ def ranks(world: int, rank: int = 0) -> Iterator[None]:
             # The import registers the backend.
             from torch.testing._internal.distributed.fake_pg import FakeStore
 
-            dist.init_process_group("fake", rank=rank, world_size=world, store=FakeStore())
+            dist.init_process_group(_backend(), rank=rank, world_size=world, store=FakeStore())
         yield
     finally:
         if dist.is_initialized():
             dist.destroy_process_group()
+
+
+def _backend() -> str:
+    """The fake backend for the devices that it knows, or for the one that is loaded besides: an NPU."""
+    device = torch._C._get_privateuse1_backend_name()
+    return "fake" if device == "privateuseone" else f"cpu:fake,{device}:fake"
 
 
 def is_wanting(text: str) -> bool:
