@@ -54,13 +54,13 @@ def apply(model, strict=False):
     """
     found = _in_scope(model)
     having = (vars(module).get("scheduled_streams") for module in model.modules())
-    streams = next(filter(None, having), {})
+    streams = next(filter(None, having), _Shared())
     if "shared" not in streams:
         streams["shared"] = torch.npu.Stream()
     unapply(model)
     for module in found.values():
         module.scheduled_streams = streams
-        events = vars(module).setdefault("scheduled_events", {})
+        events = vars(module).setdefault("scheduled_events", _Shared())
         events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(2))
         before = vars(module).setdefault("scheduled_before", {})
         before[SCHEDULE] = module.forward
@@ -91,6 +91,13 @@ def unapply(model):
         for name in () if before else ("streams", "events", "before"):
             vars(module).pop(f"scheduled_{name}", None)
     return model
+
+
+class _Shared(dict):
+    """Streams or events, which cannot be copied: a copy of the model has the same."""
+
+    def __deepcopy__(self, memo):
+        return _Shared(self)
 
 
 def compile(model, strict=False, **options):

@@ -52,7 +52,12 @@ def _drop(libraries: list[torch.library.Library]) -> None:
 
 
 def _caller(frame: FrameType | None, internals: Internals) -> str:
-    """The file of the innermost frame outside of torch and the standard library."""
+    """The file of the innermost frame outside of torch and the standard library.
+
+    What torch registers while a module of its own is imported, though by a user's file, is torch's.
+    """
     while frame is not None and frame.f_code.co_filename in internals:
+        if frame.f_code.co_name == "<module>":
+            return frame.f_code.co_filename
         frame = frame.f_back
     return frame.f_code.co_filename if frame is not None else ""
