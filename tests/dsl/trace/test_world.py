@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -199,3 +201,19 @@ def test_nothing_is_left_behind(attempt: Attempt, forward: str) -> None:
     attempt(model(forward, "self.group = dist.new_group([0, 1])"), request={"world": 4}, x=(8, 8))
     assert not dist.is_initialized()
     assert dict(os.environ) == before
+
+
+def test_a_module_of_torch_that_a_model_imports_first_keeps_its_ops() -> None:
+    code = (
+        "import sys; sys.modules['torch_npu'] = None; import torch, pathlib, tempfile\n"
+        "from streamsched.dsl.trace.sources import Sources\n"
+        "from streamsched.dsl.trace.tracing.registrations import forgotten\n"
+        "base = tempfile.mkdtemp(); file = pathlib.Path(base, 'model.py')\n"
+        "file.write_text('import torch.distributed._functional_collectives')\n"
+        "with forgotten(Sources(base)):\n"
+        "    exec(compile(file.read_text(), str(file), 'exec'), {})\n"
+        "import torch.distributed._functional_collectives as funcol\n"
+        "print(funcol.lib_impl.m is not None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"]
