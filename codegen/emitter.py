@@ -60,6 +60,7 @@ def generate(program: Program, target: str) -> str:
         imports=_imports(spelling, statements.imports),
         forward=lines,
         mismatch=mismatch_def(trace.parameters, guards),
+        lists=any(check.traced.startswith("[") for check in guards),
         streams=[
             {"name": program.streams[stream].name, "priority": _priority(program.streams[stream].priority)}
             for stream in used

@@ -6,7 +6,7 @@ from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
 from streamsched.dsl.rule import rule
 
 
-@rule("TRC120", "fixed-dim", Severity.ERROR)
+@rule("TRC119", "fixed-dim", Severity.ERROR)
 def fixed_dim(span: Span, message: str, related: tuple[Related, ...], help: str) -> Diagnostic:
     """The model gives a dynamic dim one size.
 
@@ -25,7 +25,7 @@ def fixed_dim(span: Span, message: str, related: tuple[Related, ...], help: str)
     return fixed_dim.diagnostic(span, message, related=related, help=help)
 
 
-@rule("TRC121", "constrained-dim", Severity.ERROR)
+@rule("TRC120", "constrained-dim", Severity.ERROR)
 def constrained_dim(span: Span, message: str, related: tuple[Related, ...], help: str) -> Diagnostic:
     """The trace would hold only for some sizes of a dynamic dim.
 
@@ -44,7 +44,7 @@ def constrained_dim(span: Span, message: str, related: tuple[Related, ...], help
     return constrained_dim.diagnostic(span, message, related=related, help=help)
 
 
-@rule("TRC122", "dim-named-like-parameter", Severity.ERROR)
+@rule("TRC121", "dim-named-like-parameter", Severity.ERROR)
 def dim_named_like_parameter(span: Span, name: str) -> Diagnostic:
     """A dynamic dim has the name of a parameter of forward().
 

@@ -8,7 +8,7 @@ from streamsched.dsl.diagnostic import Diagnostic, Fix, Related, Severity, Span
 from streamsched.dsl.rule import Rule, rule
 
 
-@rule("SEL114", "leaf-matches-nothing", Severity.ERROR)
+@rule("SEL113", "leaf-matches-nothing", Severity.ERROR)
 def leaf_matches_nothing(span: Span, message: str, help: str | None) -> Diagnostic:
     """A `leaf` statement matches no module.
 
@@ -26,7 +26,7 @@ def leaf_matches_nothing(span: Span, message: str, help: str | None) -> Diagnost
     return leaf_matches_nothing.diagnostic(span, message, help=help)
 
 
-@rule("TRC120", "unsuitable-leaf", Severity.ERROR)
+@rule("TRC113", "unsuitable-leaf", Severity.ERROR)
 def unsuitable_leaf(span: Span, message: str, related: tuple[Related, ...], help: str) -> Diagnostic:
     """A module cannot be a leaf.
 
@@ -45,7 +45,7 @@ def unsuitable_leaf(span: Span, message: str, related: tuple[Related, ...], help
     return unsuitable_leaf.diagnostic(span, message, related=related, help=help)
 
 
-@rule("TRC121", "missing-fake", Severity.ERROR)
+@rule("TRC114", "missing-fake", Severity.ERROR)
 def missing_fake(
     span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...], help: str, fix: Fix | None
 ) -> Diagnostic:

@@ -344,6 +344,8 @@ class _Ops:
         nodes = [*self.values.placeholders, *(flat.node for flat in self.flat.nodes)]
         nodes += [node for elements in self.flat.elements.values() for same in elements.values() for node in same]
         for node in nodes:
+            if isinstance(node.target, torch._ops.OpOverload) and effects.is_assert(node.target):
+                continue  # it carries the annotations of the node that it looks at
             tag = tag_of(node)
             if tag is not None:
                 self._node_of_tag.setdefault(tag, node)

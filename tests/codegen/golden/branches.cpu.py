@@ -13,10 +13,9 @@ It is for inference, and for calls like the one that was traced:
 - options has nothing
 - self.norm.bias: float32
 
-Any other call runs the forward() that was there before; with `apply(model, strict=True)` it raises.
+Any other call runs the forward() that was there before; after `apply(model, strict=True)` it raises.
 """
 
-import functools
 import logging
 import types
 
@@ -71,22 +70,15 @@ def forward(self, x, y=None, *rest, scale=2.0, **options):
 
 
 def apply(model, strict=False):
-    """Bind the scheduled forward to its module in `model`; return `model`.
-
-    A call unlike the traced one runs the forward that was bound before. With `strict`
-    it raises ValueError, which names what differs.
-    """
+    """Bind the scheduled forward to its module in `model`; return `model`."""
     found = _in_scope(model)
     unapply(model)
     for module in found.values():
         before = vars(module).setdefault("scheduled_before", {})
         before[SCHEDULE] = module.forward
-        bound = _strict_forward if strict else forward
-        module.forward = types.MethodType(bound, module)
-    names = [path or CLASS for path in found]
-    logger = logging.getLogger("streamsched")
-    message = "%s: bound to %d of class %s, from %s to %s"
-    logger.info(message, SCHEDULE, len(found), CLASS, names[0], names[-1])
+        module.scheduled_strict = next(iter(before)) if strict else None
+        module.forward = types.MethodType(forward, module)
+    logging.getLogger("streamsched").info("%s: bound to %s", SCHEDULE, CLASS)
     return model
 
 
@@ -105,14 +97,14 @@ def unapply(model):
         else:
             module.forward = restored
         vars(module).get("scheduled_events", {}).pop(SCHEDULE, None)
-        for name in () if before else ("streams", "events", "before"):
+        for name in () if before else ("streams", "events", "before", "strict"):
             vars(module).pop(f"scheduled_{name}", None)
     return model
 
 
 def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
     """In words, the first difference of a call from the traced one; "" if none."""
-    return (
+    differs = (
         _differs("self.training", self.training, False)
         or _differs("x", x, (torch.float32, 8, 8))
         or _differs("y", y, (torch.float32, 8, 8))
@@ -121,6 +113,9 @@ def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
         or _differs("options", [*options], [])
         or _differs("self.norm.bias.dtype", self.norm.bias.dtype, torch.float32)
     )
+    if differs and self.scheduled_strict == SCHEDULE:
+        raise ValueError(f"{SCHEDULE}: {differs}")
+    return differs
 
 
 def _differs(what, found, traced):
@@ -137,14 +132,6 @@ def _layout(value):
     return [*map(_layout, value)] if isinstance(value, list) else value
 
 
-@functools.wraps(forward)
-def _strict_forward(self, *args, **kwargs):
-    found = _mismatch(self, *args, **kwargs)
-    if found:
-        raise ValueError(f"{SCHEDULE}: {found}")
-    return forward(self, *args, **kwargs)
-
-
 def _in_scope(model):
     """The module that the forward is for, by path: `model`, or the one inside it."""
     if type(model).__name__ == CLASS:
@@ -153,6 +140,5 @@ def _in_scope(model):
     found = {path: module for path, module in modules if type(module).__name__ == CLASS}
     if len(found) != 1:
         wanted = f"{SCHEDULE} is for one module of class {CLASS}"
-        there = ", ".join(found) or "none"
-        raise ValueError(f"{wanted}; {type(model).__name__} has of that class: {there}")
+        raise ValueError(f"{wanted}; {type(model).__name__} has of it: {[*found]}")
     return found

@@ -13,10 +13,9 @@ It is for inference, and for calls like the one that was traced:
 - options has nothing
 - self.norm.bias: float32
 
-Any other call runs the forward() that was there before; with `apply(model, strict=True)` it raises.
+Any other call runs the forward() that was there before; after `apply(model, strict=True)` it raises.
 """
 
-import functools
 import logging
 import types
 
@@ -73,11 +72,7 @@ def forward(self, x, y=None, *rest, scale=2.0, **options):
 
 
 def apply(model, strict=False):
-    """Bind the scheduled forward to its module in `model`; return `model`.
-
-    A call unlike the traced one runs the forward that was bound before. With `strict`
-    it raises ValueError, which names what differs.
-    """
+    """Bind the scheduled forward to its module in `model`; return `model`."""
     found = _in_scope(model)
     having = (vars(module).get("scheduled_streams") for module in model.modules())
     streams = next(filter(None, having), _Shared())
@@ -92,12 +87,9 @@ def apply(model, strict=False):
         events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(3))
         before = vars(module).setdefault("scheduled_before", {})
         before[SCHEDULE] = module.forward
-        bound = _strict_forward if strict else forward
-        module.forward = types.MethodType(bound, module)
-    names = [path or CLASS for path in found]
-    logger = logging.getLogger("streamsched")
-    message = "%s: bound to %d of class %s, from %s to %s"
-    logger.info(message, SCHEDULE, len(found), CLASS, names[0], names[-1])
+        module.scheduled_strict = next(iter(before)) if strict else None
+        module.forward = types.MethodType(forward, module)
+    logging.getLogger("streamsched").info("%s: bound to %s", SCHEDULE, CLASS)
     return model
 
 
@@ -116,7 +108,7 @@ def unapply(model):
         else:
             module.forward = restored
         vars(module).get("scheduled_events", {}).pop(SCHEDULE, None)
-        for name in () if before else ("streams", "events", "before"):
+        for name in () if before else ("streams", "events", "before", "strict"):
             vars(module).pop(f"scheduled_{name}", None)
     return model
 
@@ -130,18 +122,15 @@ class _Shared(dict):
 
 def compile(model, strict=False, **options):
     """Apply the schedule, then compile `model` as one npugraph_ex graph."""
+    model, options = apply(model, strict), options or None
     return torch.compile(
-        apply(model, strict),
-        backend="npugraph_ex",
-        fullgraph=True,
-        dynamic=False,
-        options=options or None,
+        model, fullgraph=True, dynamic=False, backend="npugraph_ex", options=options
     )
 
 
 def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
     """In words, the first difference of a call from the traced one; "" if none."""
-    return (
+    differs = (
         _differs("self.training", self.training, False)
         or _differs("x", x, (torch.float32, 8, 8))
         or _differs("y", y, (torch.float32, 8, 8))
@@ -150,6 +139,9 @@ def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
         or _differs("options", [*options], [])
         or _differs("self.norm.bias.dtype", self.norm.bias.dtype, torch.float32)
     )
+    if differs and self.scheduled_strict == SCHEDULE:
+        raise ValueError(f"{SCHEDULE}: {differs}")
+    return differs
 
 
 def _differs(what, found, traced):
@@ -166,14 +158,6 @@ def _layout(value):
     return [*map(_layout, value)] if isinstance(value, list) else value
 
 
-@functools.wraps(forward)
-def _strict_forward(self, *args, **kwargs):
-    found = _mismatch(self, *args, **kwargs)
-    if found:
-        raise ValueError(f"{SCHEDULE}: {found}")
-    return forward(self, *args, **kwargs)
-
-
 def _in_scope(model):
     """The module that the forward is for, by path: `model`, or the one inside it."""
     if type(model).__name__ == CLASS:
@@ -182,6 +166,5 @@ def _in_scope(model):
     found = {path: module for path, module in modules if type(module).__name__ == CLASS}
     if len(found) != 1:
         wanted = f"{SCHEDULE} is for one module of class {CLASS}"
-        there = ", ".join(found) or "none"
-        raise ValueError(f"{wanted}; {type(model).__name__} has of that class: {there}")
+        raise ValueError(f"{wanted}; {type(model).__name__} has of it: {[*found]}")
     return found

@@ -11,10 +11,9 @@ It is for inference, and for calls like the one that was traced:
 - in3: float32[8, 8]
 - in4: float32[8, 8]
 
-Any other call runs the forward() that was there before; with `apply(model, strict=True)` it raises.
+Any other call runs the forward() that was there before; after `apply(model, strict=True)` it raises.
 """
 
-import functools
 import logging
 import types
 
@@ -56,11 +55,7 @@ def forward(self, in1, in2, in3, in4):
 
 
 def apply(model, strict=False):
-    """Bind the scheduled forward to its module in `model`; return `model`.
-
-    A call unlike the traced one runs the forward that was bound before. With `strict`
-    it raises ValueError, which names what differs.
-    """
+    """Bind the scheduled forward to its module in `model`; return `model`."""
     found = _in_scope(model)
     having = (vars(module).get("scheduled_streams") for module in model.modules())
     streams = next(filter(None, having), _Shared())
@@ -75,12 +70,9 @@ def apply(model, strict=False):
         events[SCHEDULE] = tuple(torch.npu.Event() for _ in range(3))
         before = vars(module).setdefault("scheduled_before", {})
         before[SCHEDULE] = module.forward
-        bound = _strict_forward if strict else forward
-        module.forward = types.MethodType(bound, module)
-    names = [path or CLASS for path in found]
-    logger = logging.getLogger("streamsched")
-    message = "%s: bound to %d of class %s, from %s to %s"
-    logger.info(message, SCHEDULE, len(found), CLASS, names[0], names[-1])
+        module.scheduled_strict = next(iter(before)) if strict else None
+        module.forward = types.MethodType(forward, module)
+    logging.getLogger("streamsched").info("%s: bound to %s", SCHEDULE, CLASS)
     return model
 
 
@@ -99,7 +91,7 @@ def unapply(model):
         else:
             module.forward = restored
         vars(module).get("scheduled_events", {}).pop(SCHEDULE, None)
-        for name in () if before else ("streams", "events", "before"):
+        for name in () if before else ("streams", "events", "before", "strict"):
             vars(module).pop(f"scheduled_{name}", None)
     return model
 
@@ -113,35 +105,24 @@ class _Shared(dict):
 
 def _mismatch(self, in1, in2, in3, in4):
     """In words, the first difference of a call from the traced one; "" if none."""
-    return (
+    differs = (
         _differs("self.training", self.training, False)
         or _differs("in1", in1, (torch.float32, 8, 8))
         or _differs("in2", in2, (torch.float32, 8, 8))
         or _differs("in3", in3, (torch.float32, 8, 8))
         or _differs("in4", in4, (torch.float32, 8, 8))
     )
+    if differs and self.scheduled_strict == SCHEDULE:
+        raise ValueError(f"{SCHEDULE}: {differs}")
+    return differs
 
 
 def _differs(what, found, traced):
     """In words, how what a call holds differs from what was traced; "" if it does not."""
-    found = _layout(found)
+    if isinstance(found, torch.Tensor):
+        found = (found.dtype, *found.shape)
     same = type(found) is type(traced) and found == traced
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
-
-
-def _layout(value):
-    """A tensor's dtype and sizes, also in a list; anything else is itself."""
-    if isinstance(value, torch.Tensor):
-        return (value.dtype, *value.shape)
-    return [*map(_layout, value)] if isinstance(value, list) else value
-
-
-@functools.wraps(forward)
-def _strict_forward(self, *args, **kwargs):
-    found = _mismatch(self, *args, **kwargs)
-    if found:
-        raise ValueError(f"{SCHEDULE}: {found}")
-    return forward(self, *args, **kwargs)
 
 
 def _in_scope(model):
@@ -152,6 +133,5 @@ def _in_scope(model):
     found = {path: module for path, module in modules if type(module).__name__ == CLASS}
     if len(found) != 1:
         wanted = f"{SCHEDULE} is for one module of class {CLASS}"
-        there = ", ".join(found) or "none"
-        raise ValueError(f"{wanted}; {type(model).__name__} has of that class: {there}")
+        raise ValueError(f"{wanted}; {type(model).__name__} has of it: {[*found]}")
     return found

@@ -308,3 +308,25 @@ def test_a_pre_hook_of_the_model_that_computes_nothing_is_fine(traced: Callable[
         x=(4,),
     )
     assert [op.target for op in trace.ops] == ["aten.add.Tensor"]
+
+
+def test_a_part_of_a_split_that_is_cast_inside(traced: Callable[..., Trace]) -> None:
+    trace = traced(
+        """
+        class Sub(nn.Module):
+            def forward(self, part):
+                return part.to(torch.float64) * 2
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.sub = Sub()
+
+            def forward(self, x):
+                left, right = torch.split(x, [1, 3])
+                return self.sub(right)
+        """,
+        x=(4, 4),
+    )
+    [argument] = trace.calls[1].args
+    assert isinstance(argument, Ref) and trace.values[argument.value].local == "right"

@@ -77,7 +77,7 @@ def test_an_op_is_forgotten_with_the_file_that_registers_it(traced: Callable[...
 def test_an_op_without_a_fake(attempt: Callable[..., Traced], call: str, name: str) -> None:
     made = attempt(model(f"return {call} + y"), x=(4, 4), y=(4, 4))
     (found,) = made.diagnostics
-    assert found.code == "TRC121"
+    assert found.code == "TRC114"
     assert f"`tried::{name}`" in found.message
     assert f'register_fake("tried::{name}")' in (found.help or "")
     assert found.fix is None  # the model itself can be no leaf

@@ -217,7 +217,7 @@ def refused(attempt: Callable[..., Traced]) -> Callable[..., Diagnostic]:
 )
 def test_a_fixed_dim(refused: Callable[..., Diagnostic], text: str, words: str) -> None:
     found = refused(text)
-    assert found.code == "TRC120"
+    assert found.code == "TRC119"
     assert words in found.message
     assert found.help == "write the size as a number: `input x: f32[batch, 64]`"
     assert found.related[0].span.line == 11
@@ -234,7 +234,7 @@ def test_a_fixed_dim(refused: Callable[..., Diagnostic], text: str, words: str) 
 )
 def test_a_constrained_dim(refused: Callable[..., Diagnostic], text: str, words: str) -> None:
     found = refused(text)
-    assert found.code == "TRC121"
+    assert found.code == "TRC120"
     assert words in found.message
     assert found.help == "write the size as a number: `input x: f32[batch, 64]`"
     assert found.related[0].span.line == 11
@@ -255,14 +255,14 @@ def test_dims_that_must_be_the_same(refused: Callable[..., Diagnostic]) -> None:
 )
 def test_dims_that_are_related(refused: Callable[..., Diagnostic], text: str, words: str) -> None:
     found = refused(text, x=X, y=Y)
-    assert found.code == "TRC121"
+    assert found.code == "TRC120"
     assert words in found.message
 
 
 @pytest.mark.parametrize("name", ["x", "y", "lambda", "torch"])
 def test_a_name_that_is_taken(refused: Callable[..., Diagnostic], name: str) -> None:
     found = refused("return x * 1", x=("f32", ("batch", name)))
-    assert found.code == "TRC122"
+    assert found.code == "TRC121"
     assert f"`{name}`" in found.message
 
 

@@ -203,12 +203,12 @@ def test_a_function_of_the_users(traced: Tracing) -> None:
 
 def test_a_leaf_that_matches_nothing(attempt: Attempt) -> None:
     found = only(attempt(LOOP, leaf("lop"), x=(4, 4)))
-    assert (found.code, found.span) == ("SEL114", AT)
+    assert (found.code, found.span) == ("SEL113", AT)
     assert found.help == "did you mean `loop`?"
 
 
 def test_the_model_itself_is_no_leaf(attempt: Attempt) -> None:
-    assert only(attempt(LOOP, leaf(""), x=(4, 4))).code == "SEL114"
+    assert only(attempt(LOOP, leaf(""), x=(4, 4))).code == "SEL113"
 
 
 def test_a_data_dependent_module_is_proposed_as_a_leaf(attempt: Attempt) -> None:
@@ -235,7 +235,7 @@ def test_the_model_itself_is_not_proposed(attempt: Attempt) -> None:
 
 def test_a_leaf_that_needs_a_function(attempt: Attempt) -> None:
     found = only(attempt(LOOP, leaf("loop"), x=(4, 4)))
-    assert (found.code, found.span) == ("TRC121", AT)
+    assert (found.code, found.span) == ("TRC114", AT)
     assert found.fix is not None
     assert found.fix.edits[0].text == 'leaf "loop" from "torch:empty_like"'
 
@@ -248,21 +248,21 @@ def test_a_function_that_is_not_there(attempt: Attempt) -> None:
 def test_a_function_that_raises(attempt: Attempt) -> None:
     source = LOOP + "\n    def shape(x):\n        return x\n"
     found = only(attempt(source, leaf("loop", "model.py", "shape"), x=(4, 4)))
-    assert (found.code, found.span) == ("TRC120", AT)
+    assert (found.code, found.span) == ("TRC113", AT)
     assert '"model.py:shape" raises TypeError' in found.message
 
 
 @pytest.mark.parametrize("given", ["object()", "Part()"])
 def test_an_argument_that_cannot_be_written(attempt: Attempt, given: str) -> None:
     found = only(attempt(model("return x + 1", f"self.part(x, {given})"), leaf("part"), x=(4, 4)))
-    assert (found.code, found.span) == ("TRC120", AT)
+    assert (found.code, found.span) == ("TRC113", AT)
     assert "cannot be written" in found.message
 
 
 def test_a_leaf_with_a_hook(attempt: Attempt) -> None:
     init = "self.part = Part(); self.part.register_forward_hook(print)"
     source = model("return x + 1").replace("self.part = Part()", init)
-    assert only(attempt(source, leaf("part"), x=(4, 4))).code == "TRC120"
+    assert only(attempt(source, leaf("part"), x=(4, 4))).code == "TRC113"
 
 
 def test_a_leaf_in_a_scope(traced: Tracing) -> None:
