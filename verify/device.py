@@ -31,12 +31,16 @@ from streamsched.verify.verdict import Difference, Failure, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device as torch names it, and how its streams are steered; no steerings: by delays."""
+    """A device as torch names it, and how its streams are steered; no steerings: by delays.
+
+    `replays` tells that a captured graph runs there, which overwrites in each call what it returned in the one before.
+    """
 
     name: str
     words: str
     serial: Steering | None
     steerings: tuple[Steering, ...]
+    replays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,10 @@ def verify_on_device(
 
     The forwards of `others` are bound to the same model.
 
-    The reference is the original on the same engine with the same options, in serial order. Outputs of all calls of a
-    steering are kept on the device and compared at its end, so that memory which is reused too early shows. Raises
-    `CannotRunError` where the original raises, or an operator has no kernel there.
+    The reference is the original on the same engine with the same options, in serial order. Eagerly, the outputs of all
+    calls of a steering are kept on the device and compared at its end, so that memory which is reused too early shows;
+    those of a captured graph are taken after each call, since the next one overwrites them. Raises `CannotRunError`
+    where the original raises, or an operator has no kernel there.
     """
     # A graph is captured for each size: all calls have the same, so that they replay one.
     sizes = live.sizes(dims_of((program, *others)), request.seed)
@@ -167,8 +172,10 @@ def _delays(scheduled: torch.nn.Module, device: Device) -> tuple[Steering, ...]:
     return tuple(Delay(name, lambda: streams, device.name) for name in sorted(streams))
 
 
-def _calls(forward: Any, live: Live, samples: Sequence[Sample], device: Device, steering: Steering | None) -> list[Any]:
-    """The outputs of calls in a row, brought to the CPU after the last."""
+def _calls(
+    forward: Callable[..., Any], live: Live, samples: Sequence[Sample], device: Device, steering: Steering | None
+) -> list[Any]:
+    """The outputs of calls in a row, brought to the CPU after the last; after each where a graph is replayed."""
     synchronize = getattr(torch, device.name).synchronize
     outputs = []
     for number, sample in enumerate(samples):
@@ -177,6 +184,15 @@ def _calls(forward: Any, live: Live, samples: Sequence[Sample], device: Device, 
         synchronize()
         if steering is not None:
             steering.prepare()
-        outputs.append(forward(*args, **kwargs))
+        output = forward(*args, **kwargs)
+        if device.replays:
+            synchronize()
+            output = _on_cpu(output)
+        outputs.append(output)
     synchronize()
-    return [pytree.tree_map(lambda leaf: leaf.cpu() if isinstance(leaf, torch.Tensor) else leaf, o) for o in outputs]
+    return outputs if device.replays else [_on_cpu(output) for output in outputs]
+
+
+def _on_cpu(output: Any) -> Any:
+    """A tree of outputs, its tensors copied to the CPU."""
+    return pytree.tree_map(lambda leaf: leaf.cpu() if isinstance(leaf, torch.Tensor) else leaf, output)

@@ -15,7 +15,8 @@ def device_of(request: Request) -> Device:
     if request.engine == "cuda":
         return Device("cuda", "a CUDA GPU, where a delay on each side stream in turn stands for orders", None, ())
     importlib.import_module("torch_npu")
+    replays = request.engine == "npugraph_ex"
     if environment.inside():
         steerings = tuple(simulated(request.orders, request.seed))
-        return Device("npu", "the simulated NPU", SimulatedOrder(orders.SERIAL), steerings)
-    return Device("npu", "an NPU, where a delay on each side stream in turn stands for orders", None, ())
+        return Device("npu", "the simulated NPU", SimulatedOrder(orders.SERIAL), steerings, replays)
+    return Device("npu", "an NPU, where a delay on each side stream in turn stands for orders", None, (), replays)

@@ -36,7 +36,7 @@ def main() -> None:
     found = loaded(NAME, "npu")
     results: list[list[object]] = []
     assert found.program is not None and found.trace is not None
-    with live(trace_request(found.schedule, found.file.base), found.trace, request) as alive, torch.no_grad():
+    with live(trace_request(found.schedule, found.file.base), request) as alive, torch.no_grad():
         assert not isinstance(alive, Diagnostic), alive
         original = copy.deepcopy(alive.model).npu()
         space = load_generated(generate(found.program, "npu"))
