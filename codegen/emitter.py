@@ -18,6 +18,7 @@ from streamsched.codegen.forward.units import units
 from streamsched.codegen.spell.arguments import spell_literal
 from streamsched.codegen.targets import TARGETS, Target
 from streamsched.dsl.globs import compile_glob
+from streamsched.dsl.program.mutations import called_as_functions
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.trace.model import Scope
 
@@ -39,7 +40,7 @@ def generate(program: Program, target: str) -> str:
     guards = checks(trace, folding)
     printed = units(program, trace, folding)
     names = assign_names(program, trace, printed)
-    statements = write_statements(printed, names, trace)
+    statements = write_statements(printed, names, trace, called_as_functions(program))
     used = _streams_in_use(program) if spelling.has_streams else ()
     body = [
         *map(Line, read_dims(trace, statements.texts)),

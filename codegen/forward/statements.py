@@ -13,7 +13,7 @@ from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.trees import spell_tree, target, tree_imports, unpacking
 from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.codegen.pretty.statement import WIDTH
-from streamsched.codegen.spell.spelling import imports, spell_call
+from streamsched.codegen.spell.spelling import imports, spell_call, spell_function
 from streamsched.dsl.trace.model import Argument, Trace
 
 _ROOM = WIDTH - 3 * 4
@@ -36,9 +36,14 @@ class Statements:
     postponed: dict[int, int]
 
 
-def write_statements(units: tuple[Unit, ...], names: Names, trace: Trace) -> Statements:
-    """Print all ops, calls and the return; syncs and the ends of lifetimes have no text here."""
-    writer = _Writer(units, names, trace, [""] * len(units))
+def write_statements(
+    units: tuple[Unit, ...], names: Names, trace: Trace, functions: frozenset[int] = frozenset()
+) -> Statements:
+    """Print all ops, calls and the return; syncs and the ends of lifetimes have no text here.
+
+    `functions` are the in-place ops that are to be called as functions.
+    """
+    writer = _Writer(units, names, trace, [""] * len(units), functions)
     for place, unit in enumerate(units):
         writer.write(place, unit)
     deletes = find_deletes(units, names, trace, frozenset(writer.inlined))
@@ -51,6 +56,7 @@ class _Writer:
     names: Names
     trace: Trace
     texts: list[str]
+    functions: frozenset[int]
     waiting: dict[int, str] = field(default_factory=dict)  # objects that may be written where they are used
     inlined: set[int] = field(default_factory=set)
     postponed: dict[int, int] = field(default_factory=dict)
@@ -151,7 +157,7 @@ class _Writer:
         if unit.kind is UnitKind.OP:
             op = self.trace.ops[unit.op]
             self.imports |= imports(op)
-            return spell_call(op, self.trace, name)
+            return (spell_function if unit.op in self.functions else spell_call)(op, self.trace, name)
         call = self.trace.calls[unit.call]
         given = [spell_tree(self._located(argument), name) for argument in call.args]
         given += [f"{word}={spell_tree(self._located(argument), name)}" for word, argument in call.kwargs]

@@ -38,6 +38,16 @@ def spell_call(op: Op, trace: Trace, name: Name) -> str:
     return f"{_operator_path(op.target)}({raw_arguments(op, trace, name)})"
 
 
+def spell_function(op: Op, trace: Trace, name: Name) -> str:
+    """The expression that calls an in-place op of ATen as a function: `torch.ops.aten.add_(x, y)`.
+
+    The functions that torch publishes of such ops (`F.relu(x, inplace=True)`) are left as they are.
+    """
+    call = call_of(op, trace, name)
+    published = _functional(call) if call is not None else None
+    return published or f"torch.ops.{op.target.rpartition('.')[0]}({raw_arguments(op, trace, name)})"
+
+
 def uses(op: Op, trace: Trace) -> tuple[int, ...]:
     """The values that the expression names: the op's operands and, for a factory, the tensor that tells the device."""
     named: list[int] = []

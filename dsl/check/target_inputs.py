@@ -8,16 +8,10 @@ from streamsched.dsl.check.describe import name, on_stream, placement, related, 
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.target_steps import is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Severity
-from streamsched.dsl.program.steps import DEFAULT, StepKind
+from streamsched.dsl.program.mutations import STATE, mutations
+from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.rule import rule
-from streamsched.dsl.trace.model import StorageKind
-
-_STATE = {
-    StorageKind.INPUT: "graph input",
-    StorageKind.BUFFER: "buffer",
-    StorageKind.PARAMETER: "parameter",
-}
-"""What a graph does not own. Dynamo lifts buffers and parameters to graph inputs, so that all are treated alike."""
+from streamsched.dsl.trace.model import LEAF, NONE
 
 
 @rule("TGT101", "input-mutated-on-side-stream", Severity.ERROR)
@@ -45,12 +39,12 @@ def input_mutated_on_side_stream(facts: Facts) -> Iterator[Diagnostic]:
     program = facts.program
     if not is_npugraph_ex(facts):
         return
-    for index, number in _mutations(facts):
+    for index, number in mutations(program):
         if program.steps[index].stream != DEFAULT:
             storage = program.storages[number]
             yield input_mutated_on_side_stream.diagnostic(
                 placement(program, index),
-                f"{on_stream(program, index)} writes the {_STATE[storage.kind]} `{storage.name}`, "
+                f"{on_stream(program, index)} writes the {STATE[storage.kind]} `{storage.name}`, "
                 "which npugraph_ex writes back before it joins the stream",
                 related=related(program, (index, f"`{storage.name}` is written here")),
                 notes=("it compiles without a word and gives wrong numbers",),
@@ -60,56 +54,79 @@ def input_mutated_on_side_stream(facts: Facts) -> Iterator[Diagnostic]:
 
 @rule("TGT102", "event-recorded-after-input-mutation", Severity.ERROR)
 def event_recorded_after_input_mutation(facts: Facts) -> Iterator[Diagnostic]:
-    """npugraph_ex: an event is recorded on the default stream after a graph input was written there.
+    """npugraph_ex: an event is recorded on the default stream after a method of a tensor wrote a graph input there.
 
-    Dynamo refuses it: "An event was recorded on a stream where a graph input was previously mutated". There is one
-    finding for the program, at the first such record. For a write on a side stream, which must be joined by an event,
-    `input-mutated-on-side-stream` stands alone. Buffers and parameters count as inputs. `gen` makes no code for it.
+    Dynamo refuses it: "An event was recorded on a stream where a graph input was previously mutated". It looks for
+    writes after each method call that writes (`x.add_(y)`, `x[i] = y`), and not after functions
+    (`torch.ops.aten.index_copy_(x, ...)`, `torch_npu.npu_scatter_nd_update_(x, ...)`, custom ops), which are right
+    under npugraph_ex. The generated forward calls functions for what its own module does; a write inside another
+    module is that module's code. The modules of a scope run in one graph, where the events of the next module are
+    recorded after the writes of this one. There is one finding for the program, at the first such record. For a write
+    on a side stream, which must be joined by an event, `input-mutated-on-side-stream` stands alone. Buffers and
+    parameters count as inputs. `gen` makes no code for it.
 
     Example:
 
-        self.calls += 1
+        self.calls.add_(1)
         x_ready.record()              # any event recorded on this stream from here on
 
-    Use instead the write behind the last record of its stream:
+    Use instead a function, or the write behind the last record of its stream:
 
+        torch.ops.aten.add_(self.calls, 1)
         x_ready.record()
-        ...
-        self.calls += 1
 
     References: seen on torch_npu 2.13.0 with torch 2.13.0.
     """
     program = facts.program
     if not is_npugraph_ex(facts):
         return
-    mutations = [(index, number) for index, number in _mutations(facts) if program.steps[index].stream == DEFAULT]
-    if not mutations:
+    written = [
+        (index, number)
+        for index, number in mutations(program)
+        if program.steps[index].stream == DEFAULT and _is_a_method(program, index)
+    ]
+    if not written:
         return
-    first, number = mutations[0]
-    records = [index for index in facts.of(StepKind.RECORD) if index > first and program.steps[index].stream == DEFAULT]
-    if records:
+    first, number = written[0]
+    records = [index for index in facts.of(StepKind.RECORD) if program.steps[index].stream == DEFAULT]
+    later = [index for index in records if index > first]
+    where = ""
+    if not later and _modules(program) > 1:
+        later, where = records, "of the next module in scope "
+    if later:
         storage = program.storages[number]
-        event = program.events[program.steps[records[0]].event]
-        more = f"; {len(records) - 1} more follow" if len(records) > 1 else ""
+        event = program.events[program.steps[later[0]].event]
+        more = f"; {len(later) - 1} more follow" if len(later) > 1 else ""
         yield event_recorded_after_input_mutation.diagnostic(
             placement(program, first),
-            f"`{event}` is recorded on {stream(program, DEFAULT)} after {name(program, first)} has written the "
-            f"{_STATE[storage.kind]} `{storage.name}` there",
-            related=related(program, (first, f"`{storage.name}` is written here"), (records[0], "the record")),
+            f"`{event}` {where}is recorded on {stream(program, DEFAULT)} after {name(program, first)} has written the "
+            f"{STATE[storage.kind]} `{storage.name}` there",
+            related=related(program, (first, f"`{storage.name}` is written here"), (later[0], "the record")),
             notes=(f"torch.compile refuses an event on a stream where an input was written before{more}",),
-            help=f"let {name(program, first)} be issued after the last event of {stream(program, DEFAULT)}: declare "
-            "`... before ...`, or put what waits for it on `default`",
+            help=f"write `{storage.name}` by a function: `torch.ops.aten.index_copy_(...)`, "
+            "`torch_npu.npu_scatter_nd_update_(...)`, a custom op"
+            if where
+            else f"let {name(program, first)} be issued after the last event of {stream(program, DEFAULT)}: declare "
+            "`... before ...`, or put what waits for it on `default`; or have it called as a function",
         )
 
 
-def _mutations(facts: Facts) -> Iterator[tuple[int, int]]:
-    """The kernels that write a storage which the graph does not own, each with that storage."""
-    program = facts.program
-    state = {number for number, storage in enumerate(program.storages) if storage.kind in _STATE}
-    for index in facts.of(StepKind.LAUNCH):
-        for number in program.steps[index].writes:
-            if number in state:
-                yield index, number
+def _is_a_method(program: Program, index: int) -> bool:
+    """Whether a step's op may be called as a method of the tensor that it writes.
+
+    Not in what is printed: the ops of the forward's own module, and those that torch does not publish.
+    """
+    op = program.steps[index].op
+    if program.trace is None or op == NONE:
+        return True
+    made = program.trace.ops[op]
+    return made.target == LEAF or (made.call != 0 and made.target.startswith("aten."))
+
+
+def _modules(program: Program) -> int:
+    """How many modules run the program."""
+    scope = program.trace.scope if program.trace is not None else None
+    return len(scope.instances) if scope is not None else 1
 
 
 RULES = (input_mutated_on_side_stream, event_recorded_after_input_mutation)
