@@ -40,7 +40,8 @@ def generate(program: Program, target: str) -> str:
     guards = checks(trace, folding)
     printed = units(program, trace, folding)
     names = assign_names(program, trace, printed)
-    statements = write_statements(printed, names, trace, called_as_functions(program))
+    functions = called_as_functions(program) if spelling.compile else frozenset[int]()
+    statements = write_statements(printed, names, trace, functions)
     used = _streams_in_use(program) if spelling.has_streams else ()
     body = [
         *map(Line, read_dims(trace, statements.texts)),

@@ -85,11 +85,13 @@ def forward(
     arange = torch.arange(1, device=hidden_states.device)
     add_2 = arange + cache.layers[self.layer_idx].cumulative_length
     del arange
-    cache.layers[self.layer_idx].cumulative_length.add_(1)
-    cache.layers[self.layer_idx].keys.index_copy_(2, add_2, key_states)
+    torch.ops.aten.add_(cache.layers[self.layer_idx].cumulative_length, 1)
+    torch.ops.aten.index_copy_(cache.layers[self.layer_idx].keys, 2, add_2, key_states)
     del key_states
     value_states = v_proj.view(1, 1, -1, 128).transpose(1, 2)
-    cache.layers[self.layer_idx].values.index_copy_(2, add_2, value_states)
+    torch.ops.aten.index_copy_(
+        cache.layers[self.layer_idx].values, 2, add_2, value_states
+    )
     del v_proj, value_states, add_2
     unsqueeze_2 = cache.layers[self.layer_idx].keys.unsqueeze(2)
     reshape = unsqueeze_2.expand(1, 8, 4, 64, 128).reshape(1, 32, 64, 128)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 import torch
-from running import SIZE, failure, report, wrong_orders
+from running import SIZE, compiled, failure, report, wrong_orders
 
 sys.modules["triton"] = None  # type: ignore[assignment]  # as on a machine with an NPU
 
@@ -105,6 +105,19 @@ def event_after_input_was_written(x, y):
         ready.wait()
         b = y @ y
     return b
+
+
+def event_after_a_function_wrote_the_input(x, y):
+    side, ready, done = torch.npu.Stream(), torch.npu.Event(), torch.npu.Event()
+    torch.ops.aten.add_(x, 1)
+    ready.record()
+    with torch.npu.stream(side):
+        ready.wait()
+        b = x @ y
+        done.record()
+    done.wait()
+    torch.ops.aten.index_copy_(x, 0, torch.arange(2, device=x.device), b[:2])
+    return b + x
 
 
 def set_stream_limit(x, y):
@@ -232,4 +245,9 @@ BROKEN = {
 seen = {}
 for name, forward in {**WHOLE, **BROKEN}.items():
     seen[name] = {"eager": wrong_orders(forward, forward), "failure": failure(forward, fullgraph=name in WHOLE)}
+written = event_after_a_function_wrote_the_input
+seen["event_after_a_function_wrote_the_input"] = {
+    "failure": failure(written),
+    "graph": wrong_orders(compiled(written), written),
+}
 report(seen)

@@ -52,3 +52,8 @@ def test_rejected_by_the_graph_and_right_eagerly(rejected: Any, name: str, words
 
 def test_graph_break_apart_from_streams_is_accepted(rejected: Any) -> None:
     assert rejected["break_apart_from_streams"] == {"eager": [], "failure": ""}
+
+
+def test_an_event_after_a_function_wrote_the_input_is_accepted_and_right(rejected: Any) -> None:
+    """What generated code relies on to update caches in place: Dynamo looks for writes only after methods."""
+    assert rejected["event_after_a_function_wrote_the_input"] == {"failure": "", "graph": []}
