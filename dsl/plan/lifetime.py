@@ -85,10 +85,29 @@ def protect(lives: Sequence[Life], sync: Sync, mode: str, whole_graph: bool) -> 
                 record_streams.append((len(sync.streams) - 1, DEFAULT, life.storage))
             continue
         reuse = sync.next_on(life.home, life.free)
-        for stream, use in life.foreign:
-            safe = reuse == NONE or sync.follows(reuse, use)
-            if mode == "record_stream" or (mode == "auto" and not safe):
-                record_streams.append((use, stream, life.storage))
-            elif not safe:
-                joins.append((reuse, Need(use, Hazard.WAR, life.storage)))
+        unsafe = [entry for entry in life.foreign if reuse != NONE and not sync.follows(reuse, entry[1])]
+        if mode == "join":
+            joins += [(reuse, Need(use, Hazard.WAR, life.storage)) for _, use in unsafe]
+            continue
+        recorded = life.foreign if mode == "record_stream" else _fewest(unsafe, life.free, sync)
+        record_streams += [(use, stream, life.storage) for stream, use in recorded]
     return Protection(tuple(record_streams), tuple(joins))
+
+
+def _fewest(uses: list[tuple[int, int]], free: int, sync: Sync) -> list[tuple[int, int]]:
+    """Those of the uses (stream, last rank) whose streams the allocator must be told of.
+
+    At the free it notes how far these streams have been issued, and with that all that they have waited for: the uses
+    on other streams may be among it.
+    """
+
+    def covers(stream: int, use: int) -> bool:
+        latest = max(rank for rank in range(free + 1) if sync.streams[rank] == stream)
+        return latest == use or sync.follows(latest, use)
+
+    needed = uses
+    for entry in uses if len(uses) > 1 else ():
+        others = [other for other in needed if other != entry]
+        if all(any(covers(stream, use) for stream, _ in others) for _, use in uses):
+            needed = others
+    return needed

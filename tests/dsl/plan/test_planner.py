@@ -80,6 +80,19 @@ def test_memory_join_waits_instead_of_recording(documented: Trace) -> None:
     assert steps[steps.index("default mm1") - 1] == "default wait mm_result_done"
 
 
+def test_one_record_stream_is_enough_where_its_stream_has_waited_for_the_other_use() -> None:
+    t = TraceBuilder()
+    t.input("x")
+    t.kernel("a", "x")
+    t.kernel("b", "a")
+    t.kernel("c", "b")
+    t.kernel("d", "a")
+    t.kernel("e", "x")
+    text = 'sync auto\nstream s1, s2\nvalue "b" on s1\nvalue { c, d } on s2\n'
+    recorded = spell(program_of(text, t.build("e")), StepKind.RECORD_STREAM)
+    assert [step for step in recorded if step.endswith(" a")] == ["s2 record_stream a"]
+
+
 def test_memory_record_stream_records_every_foreign_use() -> None:
     t = TraceBuilder()
     t.input("x")
