@@ -1,136 +1,79 @@
-"""Every example: its numbers on the CPU, eagerly and compiled, and what only it shows."""
+"""Every example: its files are fresh, its numbers on the CPU, eagerly and compiled, and what only it shows."""
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
+from tiny import EXAMPLES, NEEDS_NPU, SCOPED, SIZES, loaded, schedule
+from torch._export.utils import _compiling_state_context
 
-from streamsched.codegen.emitter import generate
-from streamsched.dsl.pipeline import Loaded, load
+from streamsched.codegen.emitter import generate, same_generated
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.pipeline import Loaded, load, trace_request
 from streamsched.dsl.program.steps import StepKind
-from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.collectives import copy_model
+from streamsched.verify.compare import differences
+from streamsched.verify.generated import load_generated
+from streamsched.verify.live import live
+from streamsched.verify.request import Request
+from streamsched.verify.run import verify
+from streamsched.verify.verdict import Verdict
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = sorted(path.name for path in EXAMPLES.iterdir() if (path / f"{path.name}.sched").exists())
-ON_NPU_ONLY = {"w8a8_shared_expert"}
-TINY = {
-    "deepseek_moe": (("model.py:build", "model.py:tiny"), ("7168", "64")),
-    "dlrm": (("model.py:build", "model.py:tiny"), ("i64[8,", "i64[3,")),
-    "tp_moe": (("model.py:build", "model.py:tiny"), ("2048", "64")),
-    "two_tower": (("model.py:build", "model.py:tiny"),),
-}
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*/*.sched"))
+TOGETHER = ("deepseek_v3", "deepseek_v3_attention")
+"""Schedules for one model."""
 
-
-def tiny_schedule(name: str, folder: Path) -> Path:
-    """A copy of an example with a configuration that fits a CPU."""
-    shutil.copy(EXAMPLES / name / "model.py", folder)
-    text = (EXAMPLES / name / f"{name}.sched").read_text(encoding="utf-8")
-    for old, new in TINY.get(name, ()):
-        assert old in text
-        text = text.replace(old, new)
-    path = folder / f"{name}.sched"
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
-def import_file(path: Path, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+WHOLE = [(name,) for name in sorted(SIZES.keys() - NEEDS_NPU)]
 
 
 @pytest.fixture(autouse=True)
 def reset() -> Iterator[None]:
     yield
     torch._dynamo.reset()
-    if torch.distributed.is_initialized():  # by a model that communicates
-        torch.distributed.destroy_process_group()
 
 
-def build(loaded: Loaded, folder: Path, name: str) -> torch.nn.Module:
-    """The example's model on the CPU, with seeded values."""
-    attribute = "tiny" if name in TINY else {"inception": "Inception"}.get(name, "Model")
-    model: torch.nn.Module = getattr(import_file(folder / "model.py", f"{name}_model"), attribute)().eval()
-    generator = torch.Generator().manual_seed(7)
-    with torch.no_grad():
-        for parameter in [*model.parameters(), *model.buffers()]:
-            if parameter.is_floating_point():
-                parameter.copy_(torch.rand(parameter.shape, generator=generator) * 0.5)
-    return model
+def test_every_example_has_a_tiny_size() -> None:
+    assert sorted(SIZES | SCOPED) == NAMES
 
 
-def inputs(trace: Trace) -> dict[str, torch.Tensor]:
-    """Seeded inputs of the traced dtypes and shapes."""
-    generator = torch.Generator().manual_seed(11)
-    found = {}
-    for index in trace.inputs:
-        value = trace.values[index]
-        dtype = getattr(torch, value.dtype)
-        if dtype.is_floating_point:
-            found[value.expression] = torch.randn(value.shape, generator=generator).to(dtype)
-        else:
-            found[value.expression] = torch.randint(0, 40, value.shape, generator=generator, dtype=dtype)
-    return found
+@pytest.mark.parametrize("names", [*WHOLE, *((name,) for name in SCOPED), TOGETHER], ids="+".join)
+def test_it_agrees_with_the_original(names: tuple[str, ...]) -> None:
+    first, *others = map(loaded, names)
+    verdict = verify(first, Request("", orders=1, calls=2), others)
+    assert isinstance(verdict, Verdict), verdict
+    assert verdict.agrees, (verdict.failures, verdict.differences[:3])
 
 
-def identical(left: object, right: object) -> bool:
-    if isinstance(left, torch.Tensor):
-        assert isinstance(right, torch.Tensor)
-        return left.dtype == right.dtype and torch.equal(left, right)
-    if isinstance(left, tuple):
-        assert isinstance(right, tuple)
-        return len(left) == len(right) and all(identical(a, b) for a, b in zip(left, right, strict=True))
-    return bool(left == right)
-
-
-@pytest.mark.parametrize("name", sorted(set(NAMES) - ON_NPU_ONLY))
-def test_generated_for_cpu_it_is_bit_identical(name: str, tmp_path: Path) -> None:
-    loaded = load(str(tiny_schedule(name, tmp_path)))
-    assert loaded.program is not None, loaded.diagnostics
-    assert not loaded.failed, loaded.diagnostics
-    assert loaded.trace is not None
-    generated = tmp_path / "generated.py"
-    generated.write_text(generate(loaded.program, "cpu"), encoding="utf-8")
-    original = build(loaded, tmp_path, name)
-    scheduled = import_file(generated, f"{name}_generated").apply(copy_model(original))
-    assert scheduled.forward.__module__ == f"{name}_generated"
-    arguments = inputs(loaded.trace)
-    with torch.no_grad():
-        expected = original(**{k: v.clone() for k, v in arguments.items()})
-        assert identical(scheduled(**{k: v.clone() for k, v in arguments.items()}), expected)
+@pytest.mark.parametrize("names", [*WHOLE, TOGETHER], ids="+".join)
+def test_compiled_it_is_bit_identical(names: tuple[str, ...]) -> None:
+    found = [loaded(name) for name in names]
+    with live(trace_request(found[0].schedule, found[0].file.base), Request("")) as alive, torch.no_grad():
+        assert not isinstance(alive, Diagnostic), alive
+        scheduled = copy_model(alive.model)
+        for each in found:
+            assert each.program is not None
+            load_generated(generate(each.program, "cpu"))["apply"](scheduled, strict=True)
+        sample = alive.sample(0)
+        args, kwargs = alive.call(sample)
+        with _compiling_state_context():
+            expected = alive.model(*args, **kwargs)
+        args, kwargs = alive.call(sample)
         compiled = torch.compile(scheduled, fullgraph=True, backend="eager")
-        assert identical(compiled(**{k: v.clone() for k, v in arguments.items()}), expected)
+        assert list(differences(compiled(*args, **kwargs), expected, "compiled", 0)) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_committed_trace_is_fresh_and_has_no_errors(name: str) -> None:
-    folder = EXAMPLES / name
-    assert (folder / f"{name}.trace.json.gz").exists()
-    loaded = load(str(folder / f"{name}.sched"))
-    assert loaded.program is not None
-    assert [d for d in loaded.diagnostics if d.severity.value != "info"] == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_committed_forward_is_fresh(name: str) -> None:
-    from streamsched.codegen.emitter import same_generated
-
-    loaded = load(str(EXAMPLES / name / f"{name}.sched"))
-    assert loaded.program is not None
-    committed = (EXAMPLES / name / f"{name}_scheduled.py").read_text(encoding="utf-8")
-    assert same_generated(committed, generate(loaded.program, loaded.program.target))
+def test_committed_files_are_fresh_and_have_no_errors(name: str) -> None:
+    path = Path(schedule(name))
+    assert path.with_name(f"{name}.trace.json.gz").exists()
+    found = load(str(path))
+    assert [d for d in found.diagnostics if d.severity.value != "info"] == []
+    assert found.program is not None
+    committed = path.with_name(f"{name}_scheduled.py").read_text(encoding="utf-8")
+    assert same_generated(committed, generate(found.program, found.program.target))
 
 
 def launches(loaded: Loaded) -> list[str]:
@@ -143,7 +86,7 @@ def launches(loaded: Loaded) -> list[str]:
 
 
 def test_multi_stream_issues_what_the_documentation_does() -> None:
-    loaded = load(str(EXAMPLES / "multi_stream" / "multi_stream.sched"))
+    loaded = load(schedule("multi_stream"))
     assert launches(loaded) == [
         "default launch add",
         "default launch add_1",
@@ -163,12 +106,12 @@ def test_multi_stream_issues_what_the_documentation_does() -> None:
 
 
 def test_multi_stream_takes_at_most_fifteen_lines() -> None:
-    text = (EXAMPLES / "multi_stream" / "multi_stream.sched").read_text(encoding="utf-8")
+    text = Path(schedule("multi_stream")).read_text(encoding="utf-8")
     assert len([line for line in text.splitlines() if line.strip() and not line.startswith("#")]) <= 15
 
 
 def test_deepseek_moe_issues_the_shared_expert_first_and_merges_after() -> None:
-    loaded = load(str(EXAMPLES / "deepseek_moe" / "deepseek_moe.sched"))
+    loaded = load(schedule("deepseek_moe"))
     assert loaded.program is not None
     text = generate(loaded.program, "npugraph_ex")
     shared, gate, experts = (text.index(f"self.{name}(") for name in ("shared_experts", "gate", "experts"))
@@ -176,7 +119,7 @@ def test_deepseek_moe_issues_the_shared_expert_first_and_merges_after() -> None:
 
 
 def test_tp_moe_runs_the_shared_expert_beside_the_sum_of_the_ranks() -> None:
-    loaded = load(str(EXAMPLES / "tp_moe" / "tp_moe.sched"))
+    loaded = load(schedule("tp_moe"))
     assert loaded.program is not None
     text = generate(loaded.program, "npu")
     issued = [text.index(call) for call in ("all_reduce(", "self.shared_expert(", "wait_tensor(", "add = routed")]

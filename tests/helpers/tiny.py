@@ -19,10 +19,19 @@ TINY = {
     "inception": ("input x: f32[1, 192, 7, 7]",),
     "w8a8_shared_expert": ('model "model.py:tiny"', "input hidden_states: bf16[16, 64], order: i64[16]"),
 }
-"""For each example the statements that stand in for its own."""
+"""For each example of a whole model the statements that stand in for its own."""
 
 SIZES = TINY | {"tp_moe": ('model "model.py:tiny"', "input hidden_states: bf16[8, 64]")}
 """The same with the examples whose launches are not those of their steps: a fake collective launches nothing."""
+
+SCOPED = {
+    "deepseek_v3": ('model "model.py:tiny"',),
+    "deepseek_v3_attention": ('model "model.py:tiny"',),
+    "llama_decode": ('model "model.py:tiny"', 'inputs from "model.py:decode_tiny"'),
+    "qwen3_moe": ('model "model.py:tiny"', "input input_ids: i64[1, 8]"),
+    "whisper_encoder": ('model "model.py:tiny"', "input input_features: f16[1, 8, 32]"),
+}
+"""The same for the examples that have modules of a model in scope."""
 
 NEEDS_NPU = frozenset({"w8a8_shared_expert"})
 """Examples whose models call torch_npu themselves."""
@@ -30,7 +39,8 @@ NEEDS_NPU = frozenset({"w8a8_shared_expert"})
 
 def schedule(name: str) -> str:
     """The path of an example's schedule."""
-    return str(EXAMPLES / name / f"{name}.sched")
+    (path,) = EXAMPLES.glob(f"*/{name}.sched")
+    return str(path)
 
 
 def forget_modules() -> None:
@@ -40,9 +50,9 @@ def forget_modules() -> None:
         dynamo._import_module.cache_clear()
 
 
-def loaded(name: str, target: str) -> Loaded:
-    """An example in its tiny size, without errors."""
+def loaded(name: str, target: str | None = None) -> Loaded:
+    """An example in its tiny size, without errors, for the target that it names or for `target`."""
     forget_modules()
-    found = load(schedule(name), target=target, instead=SIZES[name])
+    found = load(schedule(name), target=target, instead=(SIZES | SCOPED)[name])
     assert not found.failed, found.diagnostics
     return found
