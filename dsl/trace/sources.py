@@ -41,6 +41,8 @@ class Sources:
         self._keys: dict[str, str] = {}
         self._described: dict[str, Source] = {}
         self._files: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
+        self._own: dict[str, bool] = {}
 
     def key(self, filename: str) -> str:
         """The name of a file in the trace."""
@@ -56,8 +58,11 @@ class Sources:
 
     def is_own(self, filename: str) -> bool:
         """Whether a file lies in the schedule's folder, and is not an installed package there."""
-        path = os.path.realpath(filename)
-        return self._site(path) is None and path.startswith(self._base + os.sep)
+        own = self._own.get(filename)
+        if own is None:
+            path = self._real(filename)
+            own = self._own[filename] = self._site(path) is None and path.startswith(self._base + os.sep)
+        return own
 
     def is_installed(self, key: str) -> bool:
         """Whether a named file belongs to an installed package."""
@@ -67,11 +72,21 @@ class Sources:
         """The files named so far, sorted by name."""
         return tuple(sorted(self._described.items()))
 
+    def _real(self, filename: str) -> str:
+        """As `os.path.realpath`, which looks at every folder on the way again for each of thousands of modules."""
+        folder, name = os.path.split(filename)
+        if name in ("", os.curdir, os.pardir):
+            return os.path.realpath(filename)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        path = os.path.join(self._folders[folder], name)
+        return os.path.realpath(path) if os.path.islink(path) else path
+
     def _site(self, path: str) -> str | None:
         return next((site for site in self._sites if path.startswith(site)), None)
 
     def _add(self, filename: str) -> str:
-        path = os.path.realpath(filename)
+        path = self._real(filename)
         site = self._site(path)
         if site is None:
             key = Path(os.path.relpath(path, self._base)).as_posix()
