@@ -25,8 +25,8 @@ def body(program: Program, target: str = "npu") -> list[str]:
     """The statements of the forward, without indentation, comments, syncs and the check of the call."""
     text = generate(program, target)
     lines = text[text.index("def forward") : text.index("def apply")].splitlines()[1:]
-    stripped = [line.strip() for line in lines]
-    return [line for line in stripped if line and not line.startswith(("#", "if _mismatch")) and "scheduled_" not in line]
+    stripped = filter(None, map(str.strip, lines))
+    return [line for line in stripped if not line.startswith(("#", "if _mismatch")) and "scheduled_" not in line]
 
 
 def test_a_module_called_twice_is_judged_call_by_call(planned: Planned) -> None:
