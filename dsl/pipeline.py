@@ -17,7 +17,7 @@ from streamsched.dsl.syntax import tree
 from streamsched.dsl.syntax.formatter import format_schedule, format_statement
 from streamsched.dsl.syntax.parser import parse
 from streamsched.dsl.trace.model import Trace
-from streamsched.dsl.trace.request import InputTensor, LeafRequest, ScopeRequest, TraceRequest
+from streamsched.dsl.trace.request import EAGER, InputTensor, LeafRequest, ScopeRequest, TraceRequest
 
 Progress = Callable[[str], None]
 """Called with a few words on what long work is doing now."""
@@ -72,12 +72,14 @@ def load(
     """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input).
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
-    for the schedule's own. `instead` are `model`, `input` and `memory` statements that stand in for the schedule's:
-    spans call their texts `--model`, `--input`, `--inputs-from` and `--memory`, as the options that give them, and the
-    model is traced anew. `verbose` has the tracer show what the user's code raised. Raises `ReadError`.
+    for the schedule's own, also in what a model is told that is traced anew. `instead` are `model`, `input` and
+    `memory` statements that stand in for the schedule's: spans call their texts `--model`, `--input`, `--inputs-from`
+    and `--memory`, as the options that give them, and the model is traced anew. `verbose` has the tracer show what the
+    user's code raised. Raises `ReadError`.
     """
     parsed = _parsed(path, instead)
-    loaded = _traced(parsed, verbose, progress) if instead else _with_trace(parsed, verbose, progress)
+    trace = _traced if instead else _with_trace
+    loaded = trace(parsed, verbose, progress, target)
     with collector_off():
         return _checked(_planned(loaded, target))
 
@@ -105,8 +107,12 @@ def load_formatted(path: str) -> Formatted:
     return Formatted(file, format_schedule(parsed.schedule))
 
 
-def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
-    """What to trace for `schedule`, whose paths are relative to `base`. It must have a `model` statement."""
+def trace_request(schedule: tree.Schedule, base: str, target: str | None = None) -> TraceRequest:
+    """What to trace for `schedule`, whose paths are relative to `base`. It must have a `model` statement.
+
+    `target` stands in for its own.
+    """
+    target = target or _target(schedule)
     model = next(s for s in schedule.statements if isinstance(s, tree.ModelStatement))
     inputs = [s for s in schedule.statements if isinstance(s, tree.InputStatement)]
     inputs_from = next((s for s in schedule.statements if isinstance(s, tree.InputsFromStatement)), None)
@@ -115,7 +121,7 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
     fakes = next((s for s in schedule.statements if isinstance(s, tree.FakesStatement)), None)
     world = next((s for s in schedule.statements if isinstance(s, tree.WorldStatement)), None)
     runs = next((s for s in schedule.statements if isinstance(s, tree.TraceStatement)), None)
-    compiled = runs.mode == "compiled" if runs else _target(schedule) not in _EAGER_TARGETS
+    compiled = runs.mode == "compiled" if runs else target not in _EAGER_TARGETS
     determining = [format_statement(s) for s in schedule.statements if isinstance(s, _DETERMINING)]
     return TraceRequest(
         base=base,
@@ -123,7 +129,7 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
         attribute=model.attribute,
         inputs=tuple(tensor for statement in inputs for spec in statement.specs for tensor in _tensors(spec)),
         inputs_from=(inputs_from.file, inputs_from.attribute) if inputs_from else None,
-        determined_by=(*determining, *(() if compiled else ("trace eager",))),
+        determined_by=(*determining, *(() if compiled else (EAGER,))),
         model_span=model.span,
         inputs_span=inputs[0].span if inputs else inputs_from.span if inputs_from else None,
         schedule_span=name.span,
@@ -138,7 +144,7 @@ def trace_request(schedule: tree.Schedule, base: str) -> TraceRequest:
         fakes_span=fakes.span if fakes else None,
         compiled=compiled,
         chosen=runs is not None,
-        device=_target(schedule) if _target(schedule) in ("cuda", "cpu") else "npu",
+        device=target if target in ("cuda", "cpu") else "npu",
     )
 
 
@@ -162,15 +168,15 @@ def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:
     return Loaded(file, parsed.schedule, diagnostics=parsed.diagnostics, stand_ins=stand_ins)
 
 
-def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loaded:
+def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None, target: str | None) -> Loaded:
     """With the saved trace if there is one, else with a new one."""
     if loaded.failed:
         return loaded
     file = loaded.file
     if not file.trace_path or not os.path.lexists(file.trace_path):
-        return _traced(loaded, verbose, progress)
+        return _traced(loaded, verbose, progress, target)
 
-    from streamsched.dsl.trace.freshness import staleness
+    from streamsched.dsl.trace.freshness import other_mode, staleness
     from streamsched.dsl.trace.store import load as load_saved
 
     request = trace_request(loaded.schedule, file.base)
@@ -179,17 +185,18 @@ def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loa
     found = loaded.diagnostics + saved.diagnostics
     if saved.trace is not None:
         found += staleness(saved.trace, file.base, request.determined_by, request.schedule_span)
+        found += other_mode(saved.trace, trace_request(loaded.schedule, file.base, target))
     return replace(loaded, trace=saved.trace, diagnostics=found)
 
 
-def _traced(loaded: Loaded, verbose: bool, progress: Progress | None) -> Loaded:
+def _traced(loaded: Loaded, verbose: bool, progress: Progress | None, target: str | None = None) -> Loaded:
     """With a new trace of the model."""
     if loaded.failed:
         return loaded
 
     from streamsched.dsl.trace.export import trace_model
 
-    request = trace_request(loaded.schedule, loaded.file.base)
+    request = trace_request(loaded.schedule, loaded.file.base, target)
     traced = trace_model(request, verbose=verbose, progress=progress)
     return replace(loaded, trace=traced.trace, diagnostics=loaded.diagnostics + traced.diagnostics)
 

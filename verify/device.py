@@ -25,7 +25,7 @@ from streamsched.verify.request import Request
 from streamsched.verify.samples import Sample
 from streamsched.verify.sizes import dims_of
 from streamsched.verify.steering import Delay, Steering
-from streamsched.verify.unsupported import missing_kernel, original_raises
+from streamsched.verify.unsupported import missing_kernel, original_raises, other_mode
 from streamsched.verify.verdict import Difference, Failure, Verdict
 
 
@@ -86,7 +86,7 @@ def verify_on_device(
                 start.restore()
                 found += differing(subject, reference, live, samples, device, steering)
         except Exception as error:
-            lacking = missing_kernel(error)
+            lacking = missing_kernel(error) or other_mode((program, *others), request.engine, error)
             if lacking is not None:
                 raise lacking from error
             failed.append(Failure.of(names[-1] if names else "the first call", error))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from streamsched.dsl.program.steps import Program
+from streamsched.dsl.trace.request import EAGER
 from streamsched.npu_sim import control, environment
 from streamsched.verify.verdict import CannotRunError, in_words, traceback_of
 
@@ -31,6 +33,22 @@ def missing_kernel(error: Exception) -> CannotRunError | None:
     named = _NO_KERNEL.match(said)
     what = f"operator {named[1]} has no kernel in the simulated NPU" if named else f"on the simulated NPU: {said}"
     return CannotRunError(f"cannot run: {what}", f"{said}\n{traceback_of(error)}")
+
+
+def other_mode(programs: Sequence[Program], engine: str, error: Exception) -> CannotRunError | None:
+    """What it means that a generated forward refuses its call, if its trace is that of compiled runs; else None.
+
+    A model may call its modules with other arguments where it is not being compiled.
+    """
+    refusing = (each for each in programs if isinstance(error, ValueError) and str(error).startswith(f"{each.name}: "))
+    trace = next((program.trace for program in refusing), None)
+    if engine == "npugraph_ex" or trace is None or EAGER in trace.determined_by:
+        return None
+    return CannotRunError(
+        f"cannot run: the trace is that of compiled runs, and the engine {engine} runs the model eagerly, which calls "
+        f"unlike the trace: {error}; write `trace eager` in the schedule and trace anew, or use --engine npugraph_ex",
+        traceback_of(error),
+    )
 
 
 def _device_error() -> str | None:

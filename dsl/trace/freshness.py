@@ -8,6 +8,7 @@ from pathlib import Path
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.model import Source, Trace
+from streamsched.dsl.trace.request import EAGER, TraceRequest
 from streamsched.dsl.trace.sources import installed_version, text_digest
 
 
@@ -25,6 +26,16 @@ def staleness(trace: Trace, base: str, determined_by: tuple[str, ...], span: Spa
         message = f"the saved trace is stale: {reasons[0]}"
         found.append(rules.stale_trace(span, message, related, tuple(reasons[1:])))
     return (*found, *_drift(trace, span))
+
+
+def other_mode(trace: Trace, wanted: TraceRequest) -> tuple[Diagnostic, ...]:
+    """The warning that a saved trace is not that of the mode in which `wanted` would trace now, where it matters."""
+    compiled = EAGER not in trace.determined_by
+    if wanted.chosen or wanted.compiled == compiled or not any(c.branches_on_compiling for c in trace.calls):
+        return ()
+    now, other = ("compiled", "eagerly") if compiled else ("eager", "compiled")
+    message = f"the saved trace is that of {now} runs, and forward() runs other ops where the target runs it {other}"
+    return (rules.compiling_changes_ops(wanted.schedule_span, message, (), ()),)
 
 
 def _statements(then: tuple[str, ...], now: tuple[str, ...]) -> list[str]:

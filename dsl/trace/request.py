@@ -26,6 +26,10 @@ DTYPES: dict[str, str] = {
 """The dtypes of `input` statements: as written, and as torch calls them."""
 
 
+EAGER = "trace eager"
+"""What a trace is determined by, besides statements, if the model was told that it is not being compiled."""
+
+
 @dataclass(frozen=True, slots=True)
 class InputTensor:
     """An example input, named as a parameter of forward(). `dtype` is a key of `DTYPES` or torch's own name.
