@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 
 _TOKEN = re.compile(r"(\*\*\.)|(\.\*\*$)|(\*\*)|(\*)|\{([^{}]*)\}|([^*{}]+|[{}])")
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
-
-LARGEST_RANGE = 100_000
-"""A range in braces spells at most this many numbers."""
 
 
 @lru_cache(maxsize=512)
@@ -39,5 +37,36 @@ def _alternative(part: str) -> str:
     numbers = _RANGE.fullmatch(part)
     if numbers is None:
         return re.escape(part).replace(r"\*", "[^.]*")
-    first, last = int(numbers[1]), int(numbers[2])
-    return "|".join(str(n) for n in range(first, min(last, first + LARGEST_RANGE) + 1)) or "(?!)"
+    return "|".join(_range(int(numbers[1]), int(numbers[2]))) or "(?!)"
+
+
+def _range(first: int, last: int) -> Iterator[str]:
+    """The regular expressions of the numbers from `first` to `last`: `[3-9]`, `[1-5][0-9]`, `60`."""
+    while first <= last:
+        end = min(last, 10 ** len(str(first)) - 1)
+        yield from _of_length(str(first), str(end))
+        first = end + 1
+
+
+def _of_length(first: str, last: str) -> Iterator[str]:
+    """The same for numbers of as many digits."""
+    rest = len(first) - 1
+    if not rest:
+        yield _digits(first, last)
+        return
+    if first[0] == last[0]:
+        yield from (first[0] + tail for tail in _of_length(first[1:], last[1:]))
+        return
+    low, high = int(first[0]), int(last[0])
+    if first[1:] != "0" * rest:
+        yield from _of_length(first, first[0] + "9" * rest)
+        low += 1
+    whole = high if last[1:] == "9" * rest else high - 1
+    if low <= whole:
+        yield _digits(str(low), str(whole)) + "[0-9]" * rest
+    if whole < high:
+        yield from _of_length(last[0] + "0" * rest, last)
+
+
+def _digits(first: str, last: str) -> str:
+    return first if first == last else f"[{first}-{last}]"

@@ -1,8 +1,8 @@
 """What a generated forward checks before it runs: that a call is like the one that was traced.
 
 Each check compares one part of the call, or of the module, with what the trace fixed. Alike parts of a list (the keys
-of every layer of a cache) are one check. What is reached through an object is checked after the object's class, so
-that no check raises.
+of every layer of a cache) are one check. What is reached through an object is checked after the object's class. Where a
+check raises all the same, for want of a key, say, the call is another, too.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from streamsched.codegen.forward.folding import Folding
+from streamsched.codegen.forward.group_sizes import group_sizes
 from streamsched.codegen.spell.arguments import spell_literal
 from streamsched.dsl.trace import model
 from streamsched.dsl.trace.model import (
+    ABSENT,
     NONE,
     Argument,
+    Assignment,
     Instance,
     Literal,
     Mapping,
@@ -32,6 +35,8 @@ from streamsched.dsl.trace.model import (
 )
 
 _ITEM = re.compile(r"([A-Za-z_][\w.]*)\[(\d+)\]")
+_CHOSEN = re.compile(r"(?<=\[)self\.[^\]]*(?=\])")
+_STEP = re.compile(r"(?P<owner>.+)(?:\.(?P<name>\w+)|\[(?P<key>[^\[]+)\])")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CLASS = ".__class__.__name__"
 _POSITIONAL = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL_OR_KEYWORD)
@@ -57,13 +62,14 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
     for name, argument in _given(trace):
         arguments.add(name, argument)
     arguments.add_inputs()
-    replaced = (_constant(a.target, spell_literal(a.before)) for a in trace.assignments if a.before)
+    for assignment in trace.assignments:
+        arguments.add_replaced(assignment)
     return (
         _constant("self.training", "False"),
         *_flags(trace, folding),
-        *_grouped(arguments.found),
+        *_grouped([*dict.fromkeys(arguments.found)]),
         *map(_bounds, trace.dims),
-        *replaced,
+        *(_constant(expression, str(size)) for expression, size in group_sizes(trace, folding).items()),
         *_dtypes(trace),
     )
 
@@ -100,7 +106,16 @@ def _given(trace: Trace) -> Iterator[tuple[str, Argument]]:
         elif parameter.name in by_name:
             yield parameter.name, by_name[parameter.name]
         elif parameter.default:
-            yield parameter.name, Literal(parameter.default)
+            yield parameter.name, _default(parameter.default)
+
+
+def _default(text: str) -> Argument:
+    """A default as an argument: what is in a tuple is checked by its type, too."""
+    node = ast.parse(text, mode="eval").body
+    if not isinstance(node, ast.Tuple | ast.List):
+        return Literal(text)
+    items = (_default(ast.unparse(item)) for item in node.elts)
+    return model.Sequence("tuple" if isinstance(node, ast.Tuple) else "list", tuple(items))
 
 
 @dataclass
@@ -144,7 +159,9 @@ class _Arguments:
         return [value for value in open_ if not root or value.expression.startswith((f"{root}.", f"{root}["))]
 
     def _object(self, expression: str) -> None:
-        """Check an object by its class and the classes of what inputs are reached through, then those inputs."""
+        """Check an object by its class and the classes of what inputs are reached through, then those inputs and the
+        constants that it holds.
+        """
         inputs = self._inputs(expression)
         owners = dict.fromkeys(owner for value in inputs for owner in _owners(value.expression))
         for owner in owners or (expression,):
@@ -155,13 +172,39 @@ class _Arguments:
                 self.found.append(_class(owner, name))
         for value in inputs:
             self._tensor(value.expression, value)
+        self.found += self._held(expression, [value.expression for value in inputs])
+
+    def _held(self, expression: str, inputs: Iterable[str]) -> Iterator[Check]:
+        """The constants that an object holds. Where an attribute of `self` chooses one of its items, those of that item
+        which all have.
+        """
+        chosen = {owner for path in inputs for owner in _owners(path) if _CHOSEN.search(owner)}
+        texts: dict[str, set[str]] = {}
+        for path, text in self.trace.constants:
+            if path.startswith((f"{expression}.", f"{expression}[")):
+                texts.setdefault(_through(path, chosen), set()).add(text)
+        for path, found in texts.items():
+            if len(found) == 1:
+                yield _constant(path, spell_literal(found.pop()))
+
+    def add_replaced(self, assignment: Assignment) -> None:
+        """Check the constant that is replaced by what forward() leaves in its place, or that there is nothing yet."""
+        target = assignment.target
+        if assignment.before == ABSENT:
+            match = _STEP.fullmatch(target)
+            assert match is not None, target
+            owner, name, key = match["owner"], match["name"], match["key"]
+            found = f'hasattr({owner}, "{name}")' if name else f"{key} in {owner}"
+            if not any(check.found == f"{{*{owner}}}" for check in self.found):
+                self.found.append(_constant(found, "False"))
+        elif assignment.before:
+            self.found.append(_constant(target, spell_literal(assignment.before)))
 
     def _class_of(self, expression: str) -> str:
         """The class of an object that inputs are reached through; of an item that an attribute of `self` chooses, the
         class that all items have. Empty where it is not known.
         """
-        chosen = re.split(r"(?<=\[)self\.[^\]]*(?=\])", expression)
-        like = re.compile(r"\d+".join(map(re.escape, chosen)))
+        like = _like(expression)
         classes = {name for path, name in self.trace.objects if like.fullmatch(path)}
         return classes.pop() if len(classes) == 1 else ""
 
@@ -220,6 +263,20 @@ class _Arguments:
             if size.isidentifier() and not _ITEM.search(expression):  # the items of a list stay alike
                 self.sizes[size] = f"{expression}.shape[{place}]"
         return f"*{expression}.shape[{place}:{place + 1}]"
+
+
+def _like(expression: str) -> re.Pattern[str]:
+    """What matches an expression in which an attribute of `self` chooses an item, with any number in its place."""
+    return re.compile(r"\d+".join(map(re.escape, _CHOSEN.split(expression))))
+
+
+def _through(path: str, chosen: Iterable[str]) -> str:
+    """The expression of a place, by way of the one of `chosen` that it can be reached through, if there is one."""
+    for owner in chosen:
+        match = _like(owner).match(path)
+        if match is not None and path[match.end() :].startswith((".", "[")):
+            return owner + path[match.end() :]
+    return path
 
 
 def _is_fixed(size: object) -> bool:

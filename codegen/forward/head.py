@@ -26,7 +26,10 @@ def mismatch_def(parameters: tuple[Parameter, ...], checks: tuple[Check, ...]) -
     return [
         *pretty_def("_mismatch", _declared(parameters)),
         '    """In words, the first difference of a call from the traced one; "" if none."""',
-        *pretty(f"differs = {' or '.join(calls)}", 1),
+        "    try:",
+        *pretty(f"differs = {' or '.join(calls)}", 2),
+        "    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:",
+        '        differs = f"what was traced is missing: {error!r}"',
         "    if differs and self.scheduled_strict == SCHEDULE:",
         '        raise ValueError(f"{SCHEDULE}: {differs}")',
         "    return differs",

@@ -296,14 +296,18 @@ class NamedDim:
         assert self.maximum is None or self.minimum <= self.maximum, self
 
 
+ABSENT = "absent"
+"""What a place held that was not there; no constant is spelled like it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """Something that forward() leaves in an object that it was given: `target = value`.
 
     `target` is the expression of an attribute or item: `cache.layers[0].keys`. `before` is the constant that it held
-    at entry; empty where that was none, or where it was not there. `calls` are the module calls whose own code
-    assigned it. `since` and `until` count ops: the first assignment is seen by no call before op `since`, the last by
-    all calls from op `until` on.
+    at entry; `ABSENT` where it was not there, empty where that was no constant. `calls` are the module calls whose own
+    code assigned it. `since` and `until` count ops: the first assignment is seen by no call before op `since`, the last
+    by all calls from op `until` on.
     """
 
     target: str
@@ -341,6 +345,7 @@ class Trace:
     digest: str = ""
     scope: Scope | None = None  # None: the root itself
     objects: tuple[tuple[str, str], ...] = ()  # what inputs are reached through, outermost first, each with its class
+    constants: tuple[tuple[str, str], ...] = ()  # those in the objects that forward() is given, by their expressions
     dims: tuple[NamedDim, ...] = ()  # the dynamic dims; all other sizes are fixed
     assignments: tuple[Assignment, ...] = ()  # in the order in which they can be printed
 

@@ -232,6 +232,7 @@ def encode(trace: Trace) -> str:
         **({"assignments": [w.assignment(a) for a in trace.assignments]} if trace.assignments else {}),
         **({"scope": [s.glob, s.class_name, s.instances]} if (s := trace.scope) else {}),
         **({"objects": trace.objects} if trace.objects else {}),
+        **({"constants": trace.constants} if trace.constants else {}),
         **({"dims": [[d.name, d.expression, d.minimum, d.maximum] for d in trace.dims]} if trace.dims else {}),
         "strings": w.strings.rows,
         "numbers": w.numbers.rows,
@@ -338,6 +339,7 @@ class _Reader:
             digest=d["digest"],
             scope=_scope(d.get("scope")),
             objects=tuple((expression, name) for expression, name in d.get("objects", ())),
+            constants=tuple((expression, text) for expression, text in d.get("constants", ())),
             dims=tuple(NamedDim(*fields) for fields in d.get("dims", ())),
             assignments=tuple(self._assignment(*row) for row in d.get("assignments", ())),
         )

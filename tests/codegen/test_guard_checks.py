@@ -15,8 +15,10 @@ from streamsched.codegen.emitter import generate
 from streamsched.codegen.forward.folding import Folding
 from streamsched.codegen.forward.guards import checks
 from streamsched.dsl.trace.model import (
+    ABSENT,
     NONE,
     Argument,
+    Assignment,
     Instance,
     Literal,
     Mapping,
@@ -153,13 +155,71 @@ def cache_like(layers: int, kind: str = "StaticLayer", width: int = 64) -> Any:
 
 def test_no_check_of_a_cache_raises() -> None:
     mismatch = mismatch_of(cached(3, (1, 8, 64)))
-    model = SimpleNamespace(training=False)
+    model = SimpleNamespace(training=False, scheduled_strict=None)
     assert mismatch(model, cache_like(3)) == ""
     assert mismatch(model, None) == "the class of cache is 'NoneType', traced with 'StaticCache'"
     assert mismatch(model, (torch.zeros(2),)).startswith("the class of cache is 'tuple'")
     assert mismatch(model, cache_like(2)).startswith("the class of cache.layers[:] is ['StaticLayer', 'StaticLayer']")
     assert mismatch(model, cache_like(3, kind="DynamicLayer")).startswith("the class of cache.layers[:] is")
     assert mismatch(model, cache_like(3, width=32)).startswith("cache.layers[:].keys is [(torch.bfloat16, 1, 8, 32)")
+
+
+def test_the_constants_of_an_object_are_checked() -> None:
+    trace = trace_of(
+        ("options", Literal("options")),
+        objects=(("options", "Options"),),
+        constants=(("options.scale", "1.5"), ("options.sizes[0]", "2"), ("other.scale", "3")),
+    )
+    assert texts(trace) == [
+        'options.__class__.__name__ == "Options"',
+        "options.scale == 1.5",
+        "[item for item in options.sizes] == [2]",
+    ]
+
+
+def test_of_the_items_that_an_attribute_chooses_from_the_constants_that_all_have_are_checked() -> None:
+    trace = cached(3, (1, 8, 64))
+    chosen = dataclasses.replace(trace.values[0], expression="cache.layers[self.index].keys")
+    constants = tuple(
+        (f"cache.layers[{i}].{name}", text) for i in range(3) for name, text in (("n", str(i)), ("m", "7"))
+    )
+    trace = dataclasses.replace(trace, values=(chosen, *trace.values[1:]), inputs=(0,), constants=constants)
+    assert texts(trace)[-1] == "cache.layers[self.index].m == 7"
+    assert not any(".n ==" in text for text in texts(trace))
+
+
+def test_constants_of_another_type_are_others() -> None:
+    trace = trace_of(("pair", Sequence("tuple", (Literal("None"), Literal("1.0"), Literal("True")))))
+    mismatch, model = mismatch_of(trace), SimpleNamespace(training=False, scheduled_strict=None)
+    assert mismatch(model, (None, 1.0, True)) == ""
+    for other in ((None, 1, True), (None, 1.0, 1), (None, True, True), [None, 1.0, True], (None, 1.0), None):
+        assert mismatch(model, other) != "", other
+
+
+def assigned(target: str, before: str) -> Trace:
+    return trace_of(
+        ("state", Literal("state")),
+        objects=(("state", "State"),),
+        assignments=(Assignment(target, Literal("2"), (0,), 0, 1, before),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "before", "text"),
+    [
+        ("state.count", "1", "state.count == 1"),
+        ("state.count", ABSENT, 'hasattr(state, "count") == False'),
+        ('state.named["a.b"]', ABSENT, '"a.b" in state.named == False'),
+        ("state.layers[0].n", ABSENT, '[hasattr(item, "n") for item in state.layers] == [False]'),
+    ],
+)
+def test_what_a_call_replaces_is_checked(target: str, before: str, text: str) -> None:
+    assert texts(assigned(target, before))[-1] == text
+
+
+def test_what_is_missing_is_a_difference() -> None:
+    mismatch, model = mismatch_of(assigned("state.count", "1")), SimpleNamespace(training=False, scheduled_strict=None)
+    assert mismatch(model, type("State", (), {})()).startswith("what was traced is missing: AttributeError(")
 
 
 def open_sizes() -> Trace:
@@ -183,6 +243,6 @@ def open_sizes() -> Trace:
 )
 def test_named_sizes_are_open_but_must_agree(x: tuple[int, ...], mask: tuple[int, ...], fits: bool) -> None:
     mismatch = mismatch_of(open_sizes())
-    model = SimpleNamespace(training=False)
+    model = SimpleNamespace(training=False, scheduled_strict=None)
     assert (mismatch(model, torch.zeros(x), torch.zeros(mask)) == "") is fits
     assert mismatch(model, None, torch.zeros(2)).startswith("whether x is a tensor is False")

@@ -58,6 +58,7 @@ class Assembled:
     unsupported: tuple[Node, ...]
     bad_constants: tuple[BadConstant, ...]
     objects: tuple[tuple[str, str], ...]
+    constants: tuple[tuple[str, str], ...]
     communication: Communication
     unspelled: tuple[Node, ...]  # numbers made of named dims that have no printed form
     state: State
@@ -89,6 +90,7 @@ def assemble(
         tuple(builder.flat.unsupported),
         tuple(builder.values.bad),
         input_objects(given, reached),
+        tuple(recorder.calls.constants),
         builder.communication,
         tuple(builder.unspelled),
         state,

@@ -14,7 +14,7 @@ import torch.nn.modules.module as module_state
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from streamsched.dsl.trace.model import NONE, Argument, Literal
-from streamsched.dsl.trace.tracing.arguments import replaced
+from streamsched.dsl.trace.tracing.arguments import literal, replaced
 from streamsched.dsl.trace.tracing.attributes import PlainAttributes
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.inputs import InputObjects, Put
@@ -87,6 +87,7 @@ class Calls:
         self.changed: tuple[str, ...] = ()
         self.puts: tuple[tuple[Put, Argument], ...] = ()
         self.reshaped: tuple[str, ...] = ()
+        self.constants: tuple[tuple[str, str], ...] = ()
         self.returned: Returned | None = None
         self._stack: list[int] = []
         self._seen: dict[str, int] = {}
@@ -142,6 +143,8 @@ class Calls:
             self.records[0].args = tuple(self._describe(arg) for arg in args)
             self.records[0].kwargs = tuple((name, self._describe(value)) for name, value in kwargs.items())
             self._objects.enter(self._scope.forward, args, kwargs)
+            plain = ((place, literal(value)) for place, value in self._objects.plain())
+            self.constants = tuple((place, text) for place, text in plain if text is not None)
 
     def _leave(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         if self._leaves.inside or not any(_key(self.records[index].module) == _key(module) for index in self._stack):

@@ -83,6 +83,15 @@ class InputObjects:
         """The expression of an object that was given and can be changed; None for tensors, tuples and constants."""
         return self._names.get(id(value))
 
+    def plain(self) -> Iterator[tuple[str, Any]]:
+        """The constants that can be reached in the arguments at entry, devices left out, with their expressions."""
+        for holder in self._holders.values():
+            for step, value in holder.before.items():
+                place = holder.expression + step
+                for expression, item in nested(place, value) if isinstance(value, tuple) else [(place, value)]:
+                    if item is None or (isinstance(item, _CONSTANTS) and not isinstance(item, torch.device)):
+                        yield expression, item
+
     def observe(self, call: int, moment: int) -> None:
         """Note what the objects hold now: what is new was put there by the code of `call`."""
         for holder in list(self._holders.values()):

@@ -187,6 +187,7 @@ def _finish(
         dims=dim_problems.named_dims(recorder, parts),
         warnings=tuple(diagnostic.message for diagnostic in lost),
         objects=parts.objects,
+        constants=parts.constants,
         assignments=parts.state.assignments,
     )
     return dataclasses.replace(made, digest=digest(made))

@@ -7,9 +7,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from streamsched.dsl.trace.model import Argument, Assignment, Instance, Literal, Mapping, Op, OpKind, Value, refs
+from streamsched.dsl.trace.model import (
+    ABSENT,
+    Argument,
+    Assignment,
+    Instance,
+    Literal,
+    Mapping,
+    Op,
+    OpKind,
+    Value,
+    refs,
+)
 from streamsched.dsl.trace.model import Sequence as Items
 from streamsched.dsl.trace.tracing.arguments import literal, opaque
+from streamsched.dsl.trace.tracing.inputs import ABSENT as NOT_THERE
 from streamsched.dsl.trace.tracing.inputs import Put
 
 
@@ -36,7 +48,7 @@ def state_of(
             put.calls,
             bisect.bisect_right(moments, put.since),
             bisect.bisect_right(moments, put.until),
-            literal(put.before) or "",
+            ABSENT if put.before is NOT_THERE else literal(put.before) or "",
         )
         for put, value in puts
     )

@@ -130,15 +130,18 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("x", x, (torch.float32, 8, 8))
-        or _differs("y", y, (torch.float32, 8, 8))
-        or _differs("rest", [*rest], [])
-        or _differs("scale", scale, 2.0)
-        or _differs("options", [*options], [])
-        or _differs("self.norm.bias.dtype", self.norm.bias.dtype, torch.float32)
-    )
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("x", x, (torch.float32, 8, 8))
+            or _differs("y", y, (torch.float32, 8, 8))
+            or _differs("rest", [*rest], [])
+            or _differs("scale", scale, 2.0)
+            or _differs("options", [*options], [])
+            or _differs("self.norm.bias.dtype", self.norm.bias.dtype, torch.float32)
+        )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs
@@ -147,7 +150,7 @@ def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
 def _differs(what, found, traced):
     """In words, how what a call holds differs from what was traced; "" if it does not."""
     found = _layout(found)
-    same = type(found) is type(traced) and found == traced
+    same = _kinds(found) == _kinds(traced) and found == traced
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
 
 
@@ -156,6 +159,11 @@ def _layout(value):
     if isinstance(value, torch.Tensor):
         return (value.dtype, *value.shape)
     return [*map(_layout, value)] if isinstance(value, list) else value
+
+
+def _kinds(value):
+    """The type of a value, or those of the items of a list: True is not 1."""
+    return [*map(type, value)] if isinstance(value, list) else type(value)
 
 
 def _in_scope(model):

@@ -99,11 +99,14 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, x, y):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("x", x, (torch.float32, 8, 8))
-        or _differs("y", y, (torch.float32, 8, 8))
-    )
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("x", x, (torch.float32, 8, 8))
+            or _differs("y", y, (torch.float32, 8, 8))
+        )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs
