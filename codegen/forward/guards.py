@@ -378,4 +378,4 @@ def _dtypes(trace: Trace) -> Iterator[Check]:
             rank = (kind is StorageKind.BUFFER, len(re.findall(r"[.\[]", value.expression)))
             nearest[value.dtype] = min(nearest.get(value.dtype, (rank, value.expression)), (rank, value.expression))
     for dtype, (_, expression) in nearest.items():
-        yield Check(f"{expression}.dtype", f"{expression}.dtype", f"torch.{dtype}", f"{expression}: {dtype}")
+        yield Check(expression, f"{expression}.dtype", f"torch.{dtype}", f"{expression}: {dtype}")

@@ -104,14 +104,17 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, hidden_states):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("hidden_states", hidden_states, (torch.bfloat16, 1, 1, 7168))
-        or _differs("self.gate.weight.dtype", self.gate.weight.dtype, torch.float32)
-        or _differs(
-            "self.experts.down_proj.dtype", self.experts.down_proj.dtype, torch.bfloat16
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("hidden_states", hidden_states, (torch.bfloat16, 1, 1, 7168))
+            or _differs("self.gate.weight", self.gate.weight.dtype, torch.float32)
+            or _differs(
+                "self.experts.down_proj", self.experts.down_proj.dtype, torch.bfloat16
+            )
         )
-    )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

@@ -111,14 +111,15 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, dense, indices):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("dense", dense, (torch.float32, 2048, 13))
-        or _differs("indices", indices, (torch.int64, 8, 2048, 4))
-        or _differs(
-            "self.bottom[0].bias.dtype", self.bottom[0].bias.dtype, torch.float32
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("dense", dense, (torch.float32, 2048, 13))
+            or _differs("indices", indices, (torch.int64, 8, 2048, 4))
+            or _differs("self.bottom[0].bias", self.bottom[0].bias.dtype, torch.float32)
         )
-    )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

@@ -121,15 +121,18 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, x):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("x", x, (torch.float32, 1, 192, 28, 28))
-        or _differs(
-            "self.branch1.conv.weight.dtype",
-            self.branch1.conv.weight.dtype,
-            torch.float32,
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("x", x, (torch.float32, 1, 192, 28, 28))
+            or _differs(
+                "self.branch1.conv.weight",
+                self.branch1.conv.weight.dtype,
+                torch.float32,
+            )
         )
-    )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

@@ -109,13 +109,16 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, in1, in2, in3, in4):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("in1", in1, (torch.float16, 1000, 1000))
-        or _differs("in2", in2, (torch.float16, 1000, 1000))
-        or _differs("in3", in3, (torch.float16, 1000, 1000))
-        or _differs("in4", in4, (torch.float16, 1000, 1000))
-    )
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("in1", in1, (torch.float16, 1000, 1000))
+            or _differs("in2", in2, (torch.float16, 1000, 1000))
+            or _differs("in3", in3, (torch.float16, 1000, 1000))
+            or _differs("in4", in4, (torch.float16, 1000, 1000))
+        )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

@@ -156,35 +156,38 @@ def _mismatch(
     self, hidden_states, position_embeddings, attention_mask, cache=None, **kwargs
 ):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("hidden_states", hidden_states, (torch.bfloat16, 1, 32, 2048))
-        or _differs(
-            "the class of position_embeddings",
-            position_embeddings.__class__.__name__,
-            "tuple",
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("hidden_states", hidden_states, (torch.bfloat16, 1, 32, 2048))
+            or _differs(
+                "the class of position_embeddings",
+                position_embeddings.__class__.__name__,
+                "tuple",
+            )
+            or _differs(
+                "position_embeddings",
+                [*position_embeddings],
+                [(torch.bfloat16, 1, 32, 128), (torch.bfloat16, 1, 32, 128)],
+            )
+            or _differs("attention_mask", attention_mask, (torch.bool, 1, 1, 32, 32))
+            or _differs("cache", cache, None)
+            or _differs(
+                "kwargs",
+                {*kwargs},
+                {"position_ids", "use_cache", "output_router_logits"},
+            )
+            or _differs(
+                'kwargs["position_ids"]', kwargs["position_ids"], (torch.int64, 1, 32)
+            )
+            or _differs('kwargs["use_cache"]', kwargs["use_cache"], False)
+            or _differs(
+                'kwargs["output_router_logits"]', kwargs["output_router_logits"], False
+            )
+            or _differs("self.k_norm.weight", self.k_norm.weight.dtype, torch.bfloat16)
         )
-        or _differs(
-            "position_embeddings",
-            [*position_embeddings],
-            [(torch.bfloat16, 1, 32, 128), (torch.bfloat16, 1, 32, 128)],
-        )
-        or _differs("attention_mask", attention_mask, (torch.bool, 1, 1, 32, 32))
-        or _differs("cache", cache, None)
-        or _differs(
-            "kwargs", {*kwargs}, {"position_ids", "use_cache", "output_router_logits"}
-        )
-        or _differs(
-            'kwargs["position_ids"]', kwargs["position_ids"], (torch.int64, 1, 32)
-        )
-        or _differs('kwargs["use_cache"]', kwargs["use_cache"], False)
-        or _differs(
-            'kwargs["output_router_logits"]', kwargs["output_router_logits"], False
-        )
-        or _differs(
-            "self.k_norm.weight.dtype", self.k_norm.weight.dtype, torch.bfloat16
-        )
-    )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs
@@ -193,7 +196,7 @@ def _mismatch(
 def _differs(what, found, traced):
     """In words, how what a call holds differs from what was traced; "" if it does not."""
     found = _layout(found)
-    same = type(found) is type(traced) and found == traced
+    same = _kinds(found) == _kinds(traced) and found == traced
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
 
 
@@ -202,6 +205,11 @@ def _layout(value):
     if isinstance(value, torch.Tensor):
         return (value.dtype, *value.shape)
     return [*map(_layout, value)] if isinstance(value, list) else value
+
+
+def _kinds(value):
+    """The type of a value, or those of the items of a list: True is not 1."""
+    return [*map(type, value)] if isinstance(value, list) else type(value)
 
 
 def _in_scope(model):

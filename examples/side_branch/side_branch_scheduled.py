@@ -98,9 +98,12 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, x):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = _differs("self.training", self.training, False) or _differs(
-        "x", x, (torch.float16, 1000, 1000)
-    )
+    try:
+        differs = _differs("self.training", self.training, False) or _differs(
+            "x", x, (torch.float16, 1000, 1000)
+        )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

@@ -102,12 +102,15 @@ def compile(model, strict=False, **options):
 
 def _mismatch(self, user_ids, item_ids):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("user_ids", user_ids, (torch.int64, 64, 16))
-        or _differs("item_ids", item_ids, (torch.int64, 64, 16))
-        or _differs("self.scale.dtype", self.scale.dtype, torch.float32)
-    )
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("user_ids", user_ids, (torch.int64, 64, 16))
+            or _differs("item_ids", item_ids, (torch.int64, 64, 16))
+            or _differs("self.scale", self.scale.dtype, torch.float32)
+        )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

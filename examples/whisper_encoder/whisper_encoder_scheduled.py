@@ -155,17 +155,20 @@ def _mismatch(
     **kwargs,
 ):
     """In words, the first difference of a call from the traced one; "" if none."""
-    differs = (
-        _differs("self.training", self.training, False)
-        or _differs("hidden_states", hidden_states, (torch.float16, 1, 1500, 768))
-        or _differs("key_value_states", key_value_states, None)
-        or _differs("cache", cache, None)
-        or _differs("attention_mask", attention_mask, None)
-        or _differs("output_attentions", output_attentions, False)
-        or _differs("kwargs", {*kwargs}, {"use_cache"})
-        or _differs('kwargs["use_cache"]', kwargs["use_cache"], True)
-        or _differs("self.k_proj.weight.dtype", self.k_proj.weight.dtype, torch.float16)
-    )
+    try:
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("hidden_states", hidden_states, (torch.float16, 1, 1500, 768))
+            or _differs("key_value_states", key_value_states, None)
+            or _differs("cache", cache, None)
+            or _differs("attention_mask", attention_mask, None)
+            or _differs("output_attentions", output_attentions, False)
+            or _differs("kwargs", {*kwargs}, {"use_cache"})
+            or _differs('kwargs["use_cache"]', kwargs["use_cache"], True)
+            or _differs("self.k_proj.weight", self.k_proj.weight.dtype, torch.float16)
+        )
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        differs = f"what was traced is missing: {error!r}"
     if differs and self.scheduled_strict == SCHEDULE:
         raise ValueError(f"{SCHEDULE}: {differs}")
     return differs

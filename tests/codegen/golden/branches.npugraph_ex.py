@@ -138,7 +138,7 @@ def _mismatch(self, x, y=None, *rest, scale=2.0, **options):
             or _differs("rest", [*rest], [])
             or _differs("scale", scale, 2.0)
             or _differs("options", [*options], [])
-            or _differs("self.norm.bias.dtype", self.norm.bias.dtype, torch.float32)
+            or _differs("self.norm.bias", self.norm.bias.dtype, torch.float32)
         )
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         differs = f"what was traced is missing: {error!r}"
