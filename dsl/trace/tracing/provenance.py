@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
-from streamsched.dsl.trace.tracing import compiling
+from streamsched.dsl.trace.tracing import compiling, indices
 from streamsched.dsl.trace.tracing.arguments import describe
 from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
 from streamsched.dsl.trace.tracing.decisions import Decisions
@@ -305,7 +305,7 @@ class _Issuing(TorchFunctionMode):
         if not self._recorder.leaves.inside and not self._recorder.leaves.of(func):
             self._recorder.names[moment] = name
         with annotate({ISSUE: moment}):
-            return func(*args, **(kwargs or {}))
+            return func(*indices.with_values(func, args), **(kwargs or {}))
 
 
 def _function(filename: str, name: str, first_line: int) -> FunctionSource:
