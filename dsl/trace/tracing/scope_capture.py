@@ -18,6 +18,7 @@ from streamsched.dsl.trace.tracing import compiling
 from streamsched.dsl.trace.tracing.attributes import unchanged
 from streamsched.dsl.trace.tracing.calls import forward_code
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.known import KnownNumbers
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.scope_copies import Copying, MetaTensors
@@ -105,7 +106,8 @@ def _running(session: Session) -> Iterator[None]:
     answered = compiling.answered(session.internals, session.request.compiled, lambda _: None)
     with _naming(session), torch.no_grad(), _compiling_state_context(), answered, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        with KnownNumbers():
+            yield
 
 
 @contextlib.contextmanager
