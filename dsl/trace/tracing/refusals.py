@@ -80,10 +80,15 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
             LEAF_ADVICE,
             remedies.leaf_instead(session, recorder, chain),
         )
+    if "Couldn't swap" in text:
+        message = f"forward() converts the weights of a module{at}"
+        advice = "convert the model before it is traced, and leave the weights alone in forward()"
+        return rules.unsupported_construct(span, message, related, notes, advice)
     if not related or any(word in text for word in _CONSTRUCT_WORDS):
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
         return rules.unsupported_construct(span, message, related, notes)
-    return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes)
+    advice = remedies.wrong_shape(recorder, chain)
+    return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes, advice)
 
 
 def _communication(

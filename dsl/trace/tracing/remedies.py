@@ -73,6 +73,19 @@ def blind_leaf(
     return leaf_rules.missing_fake(leaf.request.span, message, related, notes, _FUNCTION_WORDS, fix)
 
 
+def wrong_shape(recorder: Recorder, chain: list[BaseException]) -> str | None:
+    """Advice for a module that raises, where what a leaf in it returns was told; None if none was."""
+    path = _failed(recorder, chain) or ""
+    for leaf in recorder.leaves.leaves:
+        if leaf.request.shape is not None and leaf.path.rpartition(".")[0] == path:
+            told = ":".join(leaf.request.shape)
+            return (
+                f"does `{told}` return what the leaf `{leaf.path}` does? If not, name a function that takes what its "
+                "forward() takes, and returns what that would, without values"
+            )
+    return None
+
+
 def missing_fake(
     session: Session,
     recorder: Recorder,

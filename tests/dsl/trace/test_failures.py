@@ -189,6 +189,23 @@ def test_unsupported_construct(attempt: Attempt, body: str, line: str | None) ->
         assert line_at(diagnostic).startswith(line)
 
 
+def test_weights_that_forward_converts(attempt: Attempt) -> None:
+    source = """
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.router = nn.Linear(4, 4)
+
+            def forward(self, x):
+                self.router = self.router.to(torch.float32)
+                return self.router(x)
+        """
+    diagnostic = only(attempt(source, x=(4,)))
+    assert diagnostic.code == "TRC108"
+    assert "forward() converts the weights of a module" in diagnostic.message
+    assert line_at(diagnostic) == "self.router.to(torch.float32)"
+
+
 @pytest.mark.parametrize(
     ("expression", "reason"),
     [
@@ -201,6 +218,21 @@ def test_constant_without_values(attempt: Attempt, expression: str, reason: str)
     assert diagnostic.code == "TRC109"
     assert reason in diagnostic.message
     assert line_at(diagnostic) == expression
+
+
+@pytest.mark.parametrize(
+    ("index", "tensors"),
+    [
+        ("x[..., [-2], :]", "torch.tensor([-2])"),
+        ("x[[[0, 1], [1, 0]]]", "torch.tensor([[0, 1], [1, 0]])"),
+        ("x[[True, False]]", "torch.tensor([True, False])"),
+        ("x.clone().index_fill_(0, x[[1, 1], 0, 0].long(), 0)", "torch.tensor([1, 1])"),
+    ],
+)
+def test_a_list_of_numbers_as_an_index(attempt: Attempt, index: str, tensors: str) -> None:
+    made = attempt(forward_of(f"return {index}"), x=(2, 2, 3))
+    assert made.trace is not None, made.diagnostics
+    assert tensors in [value.expression for value in made.trace.values]
 
 
 def test_torch_missing(attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -362,7 +394,7 @@ def test_a_first_line_that_says_nothing_is_not_all(attempt: Attempt) -> None:
 
 def test_every_rule_has_a_page() -> None:
     codes = [rule.code for rule in RULES]
-    assert codes == [f"TRC{n}" for n in range(101, 113)] + ["TRC201", "TRC202", "TRC203", "SEL105", "SEL106"]
+    assert codes == [f"TRC{n}" for n in range(101, 113)] + [f"TRC{n}" for n in range(201, 206)] + ["SEL105", "SEL106"]
     for rule in RULES:
         assert "Example:" in rule.page and "Use instead:" in rule.page and "bad:" in rule.page
 

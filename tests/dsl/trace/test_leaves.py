@@ -252,6 +252,13 @@ def test_a_function_that_raises(attempt: Attempt) -> None:
     assert '"model.py:shape" raises TypeError' in found.message
 
 
+def test_a_function_that_returns_something_else(attempt: Attempt) -> None:
+    source = model("return (x[: int(x.sum())],)", "torch.cat(self.part(x))")
+    found = only(attempt(source, leaf("part", "torch", "empty_like"), x=(4, 4)))
+    assert found.code == "TRC106"
+    assert (found.help or "").startswith("does `torch:empty_like` return what the leaf `part` does?")
+
+
 @pytest.mark.parametrize("given", ["object()", "Part()"])
 def test_an_argument_that_cannot_be_written(attempt: Attempt, given: str) -> None:
     found = only(attempt(model("return x + 1", f"self.part(x, {given})"), leaf("part"), x=(4, 4)))
