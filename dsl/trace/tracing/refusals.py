@@ -87,8 +87,8 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
     if not related or any(word in text for word in _CONSTRUCT_WORDS):
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
         return rules.unsupported_construct(span, message, related, notes)
-    advice = remedies.wrong_shape(recorder, chain)
-    return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes, advice)
+    told = remedies.wrong_shape(recorder, chain)
+    return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes, told)
 
 
 def _communication(
