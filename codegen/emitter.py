@@ -7,12 +7,14 @@ from importlib import metadata, resources
 
 import jinja2
 
+from streamsched.codegen.forward.branches import define
 from streamsched.codegen.forward.dims import read_dims, without_clashes
 from streamsched.codegen.forward.folding import fold
 from streamsched.codegen.forward.guards import checks, last_name
 from streamsched.codegen.forward.head import guarded_def, mismatch_def
-from streamsched.codegen.forward.layout import Comment, Line, layout, render
+from streamsched.codegen.forward.layout import layout
 from streamsched.codegen.forward.names import Names, assign_names
+from streamsched.codegen.forward.nodes import Comment, Line, render
 from streamsched.codegen.forward.statements import write_statements
 from streamsched.codegen.forward.units import units
 from streamsched.codegen.spell.arguments import spell_literal
@@ -41,12 +43,13 @@ def generate(program: Program, target: str) -> str:
     printed = units(program, trace, folding)
     names = assign_names(program, trace, printed)
     functions = called_as_functions(program) if spelling.compile else frozenset[int]()
-    statements = write_statements(printed, names, trace, functions)
+    branches = define(trace, names)
+    statements = write_statements(printed, names, branches, trace, functions)
     used = _streams_in_use(program) if spelling.has_streams else ()
     body = [
-        *map(Line, read_dims(trace, statements.texts)),
+        *map(Line, read_dims(trace, (*statements.texts, *branches.texts()))),
         *_prologue(program, names, used, spelling),
-        *layout(program, trace, printed, statements, names, spelling),
+        *layout(program, trace, printed, statements, names, branches, spelling),
     ]
     lines = [*guarded_def(trace.parameters, program.name), *render(body, 1)]
     return _template().render(

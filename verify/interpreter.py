@@ -15,7 +15,7 @@ import torch
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace import model
 from streamsched.dsl.trace.dims import evaluate_all
-from streamsched.dsl.trace.model import LEAF, NONE, Op, OpKind, Trace, refs
+from streamsched.dsl.trace.model import COND, LEAF, NONE, Op, OpKind, Trace, refs
 from streamsched.verify.orders import StreamOrder, execution
 from streamsched.verify.sizes import sizes_of
 from streamsched.verify.tasks import Task
@@ -103,8 +103,24 @@ class Interpreter:
 
     def _call(self, op: Op, call: int) -> Any:
         args = [self._argument(argument, call) for argument in op.args]
+        if op.target == COND:
+            predicate, when, otherwise, given = args
+            return self._branch(when if predicate else otherwise, given, call)
         kwargs = {name: self._argument(argument, call) for name, argument in op.kwargs}
         return _function(op.target)(*args, **kwargs)
+
+    def _branch(self, branch: model.Branch, given: Sequence[torch.Tensor], call: int) -> Any:
+        """What a branch of `torch.cond` returns."""
+        environment: Environment = dict(enumerate(given))
+        for op in branch.ops:
+            args = [self._argument(argument, call, environment) for argument in op.args]
+            kwargs = {name: self._argument(argument, call, environment) for name, argument in op.kwargs}
+            if op.target == COND:
+                made = self._branch(args[1] if args[0] else args[2], args[3], call)
+            else:
+                made = _function(op.target)(*args, **kwargs)
+            _bind(op.result, made, environment)
+        return self._argument(branch.result, call, environment)
 
     def _leaf(self, module: model.ModuleCall, call: int) -> Any:
         """What the module of a leaf returns."""
@@ -128,19 +144,22 @@ class Interpreter:
             return value in environment
         return any(self._is_held(v, environment) for arg in self.trace.ops[producer].args for v in refs(arg))
 
-    def _argument(self, argument: model.Argument, call: int) -> Any:
+    def _argument(self, argument: model.Argument, call: int, inside: Environment | None = None) -> Any:
+        """What an argument stands for; in a branch, whose values are `inside`."""
         match argument:
             case model.Ref(value):
-                return self._value(value, call)
+                return self._value(value, call) if inside is None else inside[value]
+            case model.Branch():
+                return argument
             case model.Literal(text):
                 return _literal(text, self._names(call))
             case model.Sequence(kind, items):
-                made = [self._argument(item, call) for item in items]
+                made = [self._argument(item, call, inside) for item in items]
                 return slice(*made) if kind == "slice" else tuple(made) if kind == "tuple" else made
             case model.Mapping(keys, items):
-                return {_literal(k): self._argument(item, call) for k, item in zip(keys, items, strict=True)}
+                return {_literal(k): self._argument(item, call, inside) for k, item in zip(keys, items, strict=True)}
             case model.Instance(_, fields, items):
-                return {f: self._argument(item, call) for f, item in zip(fields, items, strict=True)}
+                return {f: self._argument(item, call, inside) for f, item in zip(fields, items, strict=True)}
             case model.Opaque(text):
                 raise NotImplementedError(f"an argument that has no value on the CPU: {text}")
 

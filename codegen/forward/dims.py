@@ -12,6 +12,7 @@ from streamsched.dsl.program.steps import Program
 from streamsched.dsl.trace.dims import is_expression, rename
 from streamsched.dsl.trace.model import (
     Argument,
+    Branch,
     Instance,
     Literal,
     ModuleCall,
@@ -80,6 +81,8 @@ def _renamed_trace(trace: Trace, new: Mapping[str, str]) -> Trace:
                 return Literal(rename(text, new))
             case Sequence() | Dictionary() | Instance():
                 return replace(argument, items=tuple(map(changed, argument.items)))
+            case Branch(ops=ops):
+                return replace(argument, ops=tuple(replace(op, **given(op)) for op in ops))  # type: ignore[arg-type]
         return argument
 
     def given(call: Op | ModuleCall) -> dict[str, tuple[object, ...]]:

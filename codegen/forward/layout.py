@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TypeAlias
 
+from streamsched.codegen.forward.branches import Branches
 from streamsched.codegen.forward.names import Names
+from streamsched.codegen.forward.nodes import Block, Comment, Function, Line, Node
 from streamsched.codegen.forward.statements import Statements
 from streamsched.codegen.forward.units import Unit, UnitKind, common_prefix
-from streamsched.codegen.pretty.statement import WIDTH, pretty, pretty_with
 from streamsched.codegen.targets import Target
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace
@@ -23,52 +23,30 @@ _MAY_DIFFER = "asks whether it is being compiled; an eager run may issue other o
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A simple statement on one line; it is broken as the formatters would when it is rendered."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """A comment on a line of its own, without the `#`."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """`with contexts:` and what is in it."""
-
-    contexts: tuple[str, ...]
-    body: tuple[Node, ...]
-
-    def __post_init__(self) -> None:
-        assert self.contexts and any(isinstance(node, Line | Block) for node in self.body), self
-
-
-Node: TypeAlias = Line | Comment | Block
-
-
-@dataclass(frozen=True, slots=True)
 class _Entry:
     """A line with what decides where it stands. `stream` is NONE, `contexts` and `label` are None, where it is open."""
 
-    node: Line | Comment
+    node: Line | Comment | Function
     stream: int
     contexts: tuple[str, ...] | None = None
     label: tuple[str, str] | None = None  # the groups, the source statement
-    deletes: bool = False
+    deletes: tuple[str, ...] = ()
     ahead: bool = False  # it belongs to what follows it
     op: bool = False  # it issues ops
 
 
 def layout(
-    program: Program, trace: Trace, units: tuple[Unit, ...], statements: Statements, names: Names, target: Target
+    program: Program,
+    trace: Trace,
+    units: tuple[Unit, ...],
+    statements: Statements,
+    names: Names,
+    branches: Branches,
+    target: Target,
 ) -> tuple[Node, ...]:
     """Lay out the statements in blocks. The last unit is the return, which stands outside all."""
     asking = tuple(call.begin for call in trace.calls[1:] if call.branches_on_compiling)
-    setter = _Setter(program, trace, names, target, asking)
+    setter = _Setter(program, trace, names, branches, target, asking)
     late: dict[int, list[Unit]] = {}
     for place, statement in statements.postponed.items():
         late.setdefault(statement, []).append(units[place])
@@ -79,30 +57,12 @@ def layout(
         for postponed in late.get(place, ()):
             entries += setter.printed(postponed, "")
         if statements.deletes[place]:
-            entries.append(_Entry(Line(f"del {', '.join(statements.deletes[place])}"), NONE, deletes=True))
+            gone = statements.deletes[place]
+            entries.append(_Entry(Line(f"del {', '.join(gone)}"), NONE, deletes=gone))
     nodes: list[Node] = []
     for stream, segment in _segments(_merge_deletes(entries)):
         nodes += setter.segment(stream, segment, not nodes)
     return (*nodes, Line(statements.texts[-1]))
-
-
-def render(nodes: Iterable[Node], level: int) -> list[str]:
-    """The lines of a body, indented by `level` levels."""
-    lines: list[str] = []
-    for node in nodes:
-        match node:
-            case Line(text=text):
-                lines += pretty(text, level)
-            case Comment(text=text):
-                lines.append(_shorten(f"{' ' * (4 * level)}# {text}"))
-            case Block(contexts=contexts, body=body):
-                lines += pretty_with(contexts, level)
-                lines += render(body, level + 1)
-    return lines
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= WIDTH else f"{line[: WIDTH - 4].rstrip()} ..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +70,7 @@ class _Setter:
     program: Program
     trace: Trace
     names: Names
+    branches: Branches
     target: Target
     asking: tuple[int, ...]  # the first ops of the calls that ask whether they are being compiled
 
@@ -125,7 +86,8 @@ class _Setter:
         if unit.kind is UnitKind.ASSIGN:
             return [_Entry(Line(text), NONE)]
         label = self._label(unit)
-        lines = [_Entry(Line(line), unit.stream, unit.origin.contexts, label, op=True) for line in text.split("\n")]
+        nodes: list[Line | Function] = [*self.branches.functions(unit.op), *map(Line, text.split("\n"))]
+        lines = [_Entry(node, unit.stream, unit.origin.contexts, label, op=True) for node in nodes]
         if unit.call != NONE and self._may_differ(unit.call):
             return [replace(lines[0], node=Comment(_MAY_DIFFER), op=False), *lines]
         return lines
@@ -212,7 +174,8 @@ def _merge_deletes(entries: Iterable[_Entry]) -> list[_Entry]:
     found: list[_Entry] = []
     for entry in entries:
         if entry.deletes and found and found[-1].deletes:
-            found[-1] = replace(entry, node=Line(f"{found[-1].node.text}, {entry.node.text.removeprefix('del ')}"))
+            names = (*found[-1].deletes, *entry.deletes)
+            found[-1] = replace(entry, node=Line(f"del {', '.join(names)}"), deletes=names)
         else:
             found.append(entry)
     return found

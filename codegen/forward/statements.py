@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
+from streamsched.codegen.forward.branches import Branches
 from streamsched.codegen.forward.deletes import find_deletes
 from streamsched.codegen.forward.device import located, located_expression
 from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.trees import spell_tree, target, tree_imports, unpacking
 from streamsched.codegen.forward.units import Unit, UnitKind
 from streamsched.codegen.pretty.statement import WIDTH
+from streamsched.codegen.spell.conditional import spell_conditional
 from streamsched.codegen.spell.spelling import imports, spell_call, spell_function
-from streamsched.dsl.trace.model import Argument, Trace
+from streamsched.dsl.trace.model import COND, Argument, Trace
 
 _ROOM = WIDTH - 3 * 4
 """The columns that a statement has, three blocks deep."""
@@ -37,13 +39,13 @@ class Statements:
 
 
 def write_statements(
-    units: tuple[Unit, ...], names: Names, trace: Trace, functions: frozenset[int] = frozenset()
+    units: tuple[Unit, ...], names: Names, branches: Branches, trace: Trace, functions: frozenset[int] = frozenset()
 ) -> Statements:
     """Print all ops, calls and the return; syncs and the ends of lifetimes have no text here.
 
     `functions` are the in-place ops that are to be called as functions.
     """
-    writer = _Writer(units, names, trace, [""] * len(units), functions)
+    writer = _Writer(units, names, branches, trace, [""] * len(units), functions)
     for place, unit in enumerate(units):
         writer.write(place, unit)
     deletes = find_deletes(units, names, trace, frozenset(writer.inlined))
@@ -54,6 +56,7 @@ def write_statements(
 class _Writer:
     units: tuple[Unit, ...]
     names: Names
+    branches: Branches
     trace: Trace
     texts: list[str]
     functions: frozenset[int]
@@ -157,6 +160,8 @@ class _Writer:
         if unit.kind is UnitKind.OP:
             op = self.trace.ops[unit.op]
             self.imports |= imports(op)
+            if op.target == COND:
+                return spell_conditional(op, self.trace, name, self.branches.names(unit.op))
             return (spell_function if unit.op in self.functions else spell_call)(op, self.trace, name)
         call = self.trace.calls[unit.call]
         given = [spell_tree(self._located(argument), name) for argument in call.args]

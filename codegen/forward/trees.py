@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from streamsched.dsl.trace.model import Argument, Instance, Literal, Mapping, Opaque, Ref, Sequence
+from streamsched.dsl.trace.model import Argument, Branch, Instance, Literal, Mapping, Opaque, Ref, Sequence
 
 Name = Callable[[int], str]
 
@@ -41,6 +41,8 @@ def spell_tree(argument: Argument, name: Name) -> str:
         case Instance(type=type_, fields=fields, items=items):
             given = (f"{field}={spell_tree(item, name)}" for field, item in zip(fields, items, strict=True))
             return f"{type_.rpartition(':')[2]}({', '.join(given)})"
+        case Branch(name=function):
+            return function
 
 
 def tree_imports(argument: Argument) -> frozenset[str]:

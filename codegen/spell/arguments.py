@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
-from streamsched.dsl.trace.model import Argument, Instance, Literal, Mapping, Opaque, Ref, Sequence
+from streamsched.dsl.trace.model import Argument, Branch, Instance, Literal, Mapping, Opaque, Ref, Sequence
 
 Name = Callable[[int], str]
 """The text of a value, by its id."""
@@ -33,6 +33,8 @@ def spell_argument(argument: Argument, name: Name) -> str:
             return f"{type_.partition(':')[2]}({arguments})"
         case Opaque(text):
             raise ValueError(f"{text} has no printed form")
+        case Branch(name=function):
+            return function
 
 
 def spell_literal(text: str) -> str:

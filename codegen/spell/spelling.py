@@ -12,10 +12,11 @@ from collections.abc import Callable
 from streamsched.codegen.spell import table
 from streamsched.codegen.spell.arguments import Name, class_imports, spell_argument
 from streamsched.codegen.spell.call import Call, call_of, raw_arguments
+from streamsched.codegen.spell.conditional import branches, spell_conditional
 from streamsched.codegen.spell.schemas import bind, find
 from streamsched.codegen.spell.special import SPECIAL, operand_text
 from streamsched.codegen.spell.table import Function
-from streamsched.dsl.trace.model import Argument, Literal, Op, Ref, Trace
+from streamsched.dsl.trace.model import COND, Argument, Literal, Op, Ref, Trace
 
 __all__ = ["imports", "spell_argument", "spell_call", "uses"]
 
@@ -29,6 +30,8 @@ def spell_call(op: Op, trace: Trace, name: Name) -> str:
     operand (`Value.same_object`) is to stand on a line of its own, unbound: it is a method call, `x.add_(y)`, or an
     assignment, `x[i] = y`. ValueError where an argument has no printed form.
     """
+    if op.target == COND:
+        return spell_conditional(op, trace, name, tuple(branch.name for branch in branches(op)))
     call = call_of(op, trace, name)
     if call is not None:
         for speller in _SPELLERS:
@@ -67,6 +70,8 @@ _TORCH_NPU = "npu.npu_"
 def imports(op: Op) -> frozenset[str]:
     """The import lines that the expression needs beyond `import torch`."""
     classes = frozenset[str]().union(*map(class_imports, (*op.args, *(argument for _, argument in op.kwargs))))
+    if op.target == COND:
+        return classes.union(*(imports(inner) for branch in branches(op) for inner in branch.ops))
     schema = find(op.target)
     bound = None if schema is None else bind(schema, op)
     if op.target.startswith(_TORCH_NPU):

@@ -70,11 +70,35 @@ class Opaque:
     text: str
 
 
-Argument: TypeAlias = Ref | Literal | Sequence | Mapping | Instance | Opaque
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A function that an op calls, or not: a branch of `torch.cond`.
+
+    It has values of its own, which its ops and its result refer to: the first `parameters` of them are the function's
+    parameters, and each of the others is made by one of `ops`. Their storages are numbers that tell only which of them
+    share memory. What the ops read and write, and where they come from, is told of the op that holds the branch.
+    """
+
+    name: str  # the user's function
+    parameters: int
+    values: tuple[Value, ...]
+    ops: tuple[Op, ...]
+    result: Argument
+
+    def __post_init__(self) -> None:
+        given, made = self.values[: self.parameters], self.values[self.parameters :]
+        assert len(given) == self.parameters and all(value.expression == value.name for value in given), self
+        assert all(0 <= value.producer < len(self.ops) for value in made), self
+        trees = [argument for op in self.ops for argument in (*op.args, *(each for _, each in op.kwargs), op.result)]
+        assert all(0 <= value < len(self.values) for tree in (*trees, self.result) for value in refs(tree)), self
+        assert not any(op.reads or op.writes for op in self.ops), self
+
+
+Argument: TypeAlias = Ref | Literal | Sequence | Mapping | Instance | Opaque | Branch
 
 
 def refs(argument: Argument) -> Iterator[int]:
-    """The values in an argument's tree, left to right."""
+    """The values in an argument's tree, left to right; those of a branch are its own."""
     if isinstance(argument, Ref):
         yield argument.value
     elif isinstance(argument, Sequence | Mapping | Instance):
@@ -180,6 +204,10 @@ class Value:
 
 LEAF = "streamsched.leaf.default"
 """The target of the op that a call of a leaf module is. The call is `Op.call`, and nothing else is in it."""
+
+
+COND = "higher_order.cond"
+"""The target of `torch.cond`: its arguments are the predicate, two branches, and the list of the operands."""
 
 
 class OpKind(enum.Enum):

@@ -177,17 +177,19 @@ def unsupported_construct(
 ) -> Diagnostic:
     """The model uses a construct that cannot be traced into one sequence of ops.
 
-    Reports higher-order operators (`torch.cond`, `while_loop`, `scan`, `map`), inputs whose shape is changed in place,
+    Reports `while_loop`, `scan`, `map` and other higher-order operators, inputs whose shape is changed in place,
     exceptions of one module that another catches, lists of the caller's that grow, forward hooks of the model itself,
     results other than tensors, tuples, lists, dicts and dataclasses, and whatever else torch.export refuses.
 
     Why is this bad: what a schedule cannot see it cannot order.
 
     Example:
-        y = torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))
+        (y,) = while_loop(lambda x: x.sum() < 9, lambda x: (x * 2,), (x,))
 
     Use instead:
-        y = torch.where(x.sum() > 0, torch.sin(x), torch.cos(x))
+        y = x
+        for _ in range(4):
+            y = torch.where(y.sum() < 9, y * 2, y)
 
     A module that needs such a construct may be a leaf, which is one op and is printed as the call of the module:
 

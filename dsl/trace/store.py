@@ -24,6 +24,7 @@ from streamsched.dsl.trace.model import (
     NONE,
     Argument,
     Assignment,
+    Branch,
     Dim,
     Instance,
     Literal,
@@ -158,7 +159,14 @@ class _Writer:
             return [3, list(argument.keys), [self.argument(item) for item in argument.items]]
         if isinstance(argument, Instance):
             return [4, argument.type, list(argument.fields), [self.argument(item) for item in argument.items]]
+        if isinstance(argument, Branch):
+            return [6, *self._branch(argument)]
         return [5, argument.text]
+
+    def _branch(self, branch: Branch) -> list[Any]:
+        values = [self.value(value) for value in branch.values]
+        ops = [self.op(op) for op in branch.ops]
+        return [branch.name, branch.parameters, values, ops, self.argument(branch.result)]
 
     def named(self, kwargs: tuple[tuple[str, Argument], ...]) -> list[Any]:
         return [part for name, argument in kwargs for part in (self.string(name), self.argument(argument))]
@@ -262,6 +270,10 @@ class _Reader:
             return Mapping(tuple(row[1]), self._items(row[2]))
         if tag == 4:
             return Instance(row[1], tuple(row[2]), self._items(row[3]))
+        if tag == 6:
+            name, parameters, values, ops, result = row[1:]
+            made = tuple(self._values(_columns(values, Value))), tuple(self._ops(_columns(ops, Op)))
+            return Branch(name, parameters, *made, self._arguments[result])
         return Opaque(row[1])
 
     def _items(self, indices: list[int]) -> tuple[Argument, ...]:
@@ -274,17 +286,17 @@ class _Reader:
         pairs = zip(row[::2], row[1::2], strict=True)
         return tuple([(self._strings[name], self._arguments[argument]) for name, argument in pairs])
 
-    def _values(self) -> Iterator[Value]:
+    def _values(self, columns: list[Any]) -> Iterator[Value]:
         string, numbers = self._strings.__getitem__, self._numbers.__getitem__
-        name, storages, dtype, shape, stride, producer, expression, local, inner, same = self._document["values"]
+        name, storages, dtype, shape, stride, producer, expression, local, inner, same = columns
         layout = map(string, dtype), map(numbers, shape), map(numbers, stride)
         names = map(string, expression), map(string, local), map(string, inner)
         return map(Value, name, map(numbers, storages), *layout, producer, *names, same)
 
-    def _ops(self) -> Iterator[Op]:
+    def _ops(self, columns: list[Any]) -> Iterator[Op]:
         string, numbers, argument = self._strings.__getitem__, self._numbers.__getitem__, self._arguments.__getitem__
         (name, target, kind, args, kwargs, result, reads, writes, call, stack, statement, visit, random, host_sync,
-         contexts) = self._document["ops"]  # fmt: skip
+         contexts) = columns  # fmt: skip
         head = name, map(string, target), map(OpKind, map(string, kind))
         tree = map(self._items, args), map(self._named, kwargs), map(argument, result)
         effects = map(numbers, reads), map(numbers, writes)
@@ -327,8 +339,8 @@ class _Reader:
             parameters=tuple(Parameter(name, ParameterKind(kind), default) for name, kind, default in d["parameters"]),
             inputs=tuple(d["inputs"]),
             result=self._arguments[d["result"]],
-            ops=tuple(self._ops()),
-            values=tuple(self._values()),
+            ops=tuple(self._ops(d["ops"])),
+            values=tuple(self._values(d["values"])),
             storages=tuple([Storage(name, StorageKind(kind), nbytes) for name, kind, nbytes in d["storages"]]),
             calls=tuple(self._calls()),
             statements=tuple(Statement(self._position(at), tuple(binds), text) for at, binds, text in d["statements"]),

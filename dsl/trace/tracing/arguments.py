@@ -116,6 +116,21 @@ def class_name(cls: type) -> str:
     return f"{cls.__module__}:{cls.__qualname__}"
 
 
+def is_traced(value: object) -> bool:
+    """Whether a value is one that a graph has a node for."""
+    return isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def result_tree(value: Any, made: Iterator[int]) -> Argument:
+    """The result of a call as a tree, `made` giving the values in it left to right."""
+    if is_traced(value):
+        return Ref(next(made))
+    if isinstance(value, list | tuple):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return Sequence(kind, tuple(result_tree(item, made) for item in value))
+    return Literal("None")
+
+
 def map_refs(argument: Argument, change: Callable[[int], Argument]) -> Argument:
     """The tree with each `Ref` replaced by what `change` makes of its value."""
     if isinstance(argument, Ref):

@@ -15,6 +15,7 @@ from torch.fx import Node
 
 from streamsched.dsl.trace import model
 from streamsched.dsl.trace.model import (
+    COND,
     LEAF,
     NONE,
     Argument,
@@ -30,14 +31,16 @@ from streamsched.dsl.trace.model import (
     Statement,
     StorageKind,
 )
-from streamsched.dsl.trace.tracing import collectives, effects
+from streamsched.dsl.trace.tracing import branches, collectives, effects
 from streamsched.dsl.trace.tracing.accessors import module_accessor
-from streamsched.dsl.trace.tracing.arguments import class_name, describe, map_refs
+from streamsched.dsl.trace.tracing.arguments import class_name, describe, is_traced, map_refs, result_tree
+from streamsched.dsl.trace.tracing.branch_names import UNKNOWN
 from streamsched.dsl.trace.tracing.calls import CallRecord
 from streamsched.dsl.trace.tracing.collectives import Communication
 from streamsched.dsl.trace.tracing.effects import Effect, Operand
 from streamsched.dsl.trace.tracing.flags import flags, input_objects
 from streamsched.dsl.trace.tracing.frames import to_characters
+from streamsched.dsl.trace.tracing.graph import COND as COND_OP
 from streamsched.dsl.trace.tracing.graph import FlatNode, flatten, references
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, TAG, Issue, Recorder
 from streamsched.dsl.trace.tracing.state import State, state_of
@@ -163,11 +166,18 @@ class _Ops:
 
     def _add(self, flat: FlatNode, issue: Issue) -> None:
         node = flat.node
-        operands = self._operands(node)
+        conditional = self._conditional(node, issue) if node in self.flat.branches else None
+        if isinstance(conditional, Node):
+            if conditional not in self.flat.unsupported:
+                self.flat.unsupported.append(conditional)
+            return
+        operands = self._operands(node) if conditional is None else conditional.given(self.values.tensor)
         results = self._results(node)
         effect = self._effect(node, operands, [tensor for _, _, tensor in results])
         if collectives.is_wait(node.target):
             effect = self._joining(node, operands)
+        if conditional is not None:
+            effect = conditional.effect()
         looks = not effects.looks_at_metadata(node.target)
         reads = [s for value, operand in operands if looks and not operand.out for s in self.values[value].storages]
         if effect.kind is OpKind.VIEW:
@@ -180,7 +190,7 @@ class _Ops:
             writes.append(generator)
         if effect.host_sync:
             writes.append(self.values.memory.order("host", StorageKind.HOST))
-        args = [self._argument(arg) for arg in node.args]
+        args = [self._argument(arg) for arg in node.args] if conditional is None else conditional.arguments()
         group = ""
         if collectives.is_collective(node.target):
             path = self._recorder.calls.records[issue.call].path
@@ -190,6 +200,7 @@ class _Ops:
             for (name, result, tensor), placement in zip(results, effect.placements, strict=True)
         ]
         self.communication.note(node.target, group, reads, writes)
+        result = result_tree(node.meta.get("val"), iter(made))
         self.ops.append(
             Op(
                 name=node.name,
@@ -197,7 +208,7 @@ class _Ops:
                 kind=effect.kind,
                 args=tuple(args),
                 kwargs=tuple((name, self._argument(arg)) for name, arg in node.kwargs.items()),
-                result=_tree(node.meta.get("val"), iter(made)),
+                result=Ref(made[0]) if conditional is not None and len(made) == 1 else result,
                 reads=tuple(dict.fromkeys(reads)),
                 writes=tuple(dict.fromkeys(writes)),
                 call=issue.call,
@@ -209,6 +220,16 @@ class _Ops:
                 contexts=flat.contexts,
             )
         )
+
+    def _conditional(self, node: Node, issue: Issue) -> branches.Conditional | Node:
+        """The call of `torch.cond` that a node is, or the node in a branch that no branch of a trace can have."""
+        called = self._recorder.branches.get(issue_of(node) or 0, UNKNOWN)
+        graphs = self.flat.branches[node]
+
+        def name(value: int) -> str:
+            return self.values[value].local or self.values[value].name
+
+        return branches.conditional(node, graphs, called, self.values.of, name, self._dims)
 
     def _operands(self, node: Node) -> list[tuple[int, Operand]]:
         """The values among a node's arguments, in the order of the schema."""
@@ -248,12 +269,12 @@ class _Ops:
         """Name, node and tensor of each value that a node makes."""
         value = node.meta.get("val")
         if not isinstance(value, list | tuple):
-            return [(node.name, node, value)] if _is_traced(value) else []
+            return [(node.name, node, value)] if is_traced(value) else []
         elements = self.flat.elements.get(node, {})
         is_leaf = self._recorder.leaves.of(node.target) is not None
         found: list[tuple[str, Node | None, Any]] = []
         for index, tensor in enumerate(value):
-            if _is_traced(tensor):
+            if is_traced(tensor):
                 first, *others = elements.get(index, [None])
                 self.flat.same.update((other, first) for other in others if other is not None)
                 name = first.name if first is not None and not is_leaf else f"{node.name}_result_{index}"
@@ -405,24 +426,12 @@ class _Ops:
         return map_refs(argument, change)
 
 
-def _is_traced(value: object) -> bool:
-    return isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
-
-
 def _target(target: Any) -> str:
+    if target is COND_OP:
+        return COND
     if isinstance(target, torch._ops.OpOverload):
         return str(target)
     return f"{target.__module__.lstrip('_')}.{target.__name__}"
-
-
-def _tree(value: Any, made: Any) -> Argument:
-    """The result of a call as a tree, `made` giving the values in it left to right."""
-    if _is_traced(value):
-        return Ref(next(made))
-    if isinstance(value, list | tuple):
-        kind = "list" if isinstance(value, list) else "tuple"
-        return Sequence(kind, tuple(_tree(item, made) for item in value))
-    return Literal("None")
 
 
 def parameters(root: torch.nn.Module) -> tuple[Parameter, ...]:

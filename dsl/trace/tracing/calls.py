@@ -120,6 +120,8 @@ class Calls:
             module_state._global_forward_hooks_with_kwargs.pop(handles[-1].id, None)
 
     def _enter(self, module: torch.nn.Module, args: tuple[Any, ...]) -> None:
+        if torch.compiler.is_dynamo_compiling():  # in a branch of torch.cond, which is part of the op
+            return
         if self._leaves.inside or _key(module) not in self._modules:
             return
         if not self._stack and _key(module) != self._root:
@@ -147,6 +149,8 @@ class Calls:
             self.constants = tuple((place, text) for place, text in plain if text is not None)
 
     def _leave(self, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        if torch.compiler.is_dynamo_compiling():
+            return
         if self._leaves.inside or not any(_key(self.records[index].module) == _key(module) for index in self._stack):
             return
         while True:

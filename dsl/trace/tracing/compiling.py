@@ -17,17 +17,23 @@ Question = Callable[[], bool]
 @contextlib.contextmanager
 def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType], None]) -> Iterator[None]:
     """Answer `compiling` to other people's code than torch's while the context lasts, and tell `asked` who asks."""
+    from torch._dynamo.variables.functions import invoke_and_store_as_constant
+
     _settle()
 
     def replacement(question: Question) -> Question:
         def ask() -> bool:
             frame = sys._getframe(1)
+            if frame.f_code is invoke_and_store_as_constant.__code__:
+                return True  # torch.compile asks for what it traces: a branch of torch.cond
             if frame.f_code.co_filename in internals:
                 return question()
             asked(frame)
             return compiling
 
-        return ask
+        # What torch.compile does not look into: it would stumble over the frames.
+        constant: Question = torch._dynamo.assume_constant_result(ask)  # type: ignore[no-untyped-call]
+        return constant
 
     replaced = {question: replacement(question) for question in _questions()}
     places = list(_places(replaced))

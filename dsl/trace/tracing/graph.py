@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+COND = torch.ops.higher_order.cond
 _GRAD = torch.ops.higher_order.wrap_with_set_grad_enabled
 _AUTOCAST = torch.ops.higher_order.wrap_with_autocast
 
@@ -25,12 +26,15 @@ class FlatNode:
 @dataclass(slots=True)
 class FlatGraph:
     """The calls in order. `same` leads from a node to the one that stands for it: across the borders of nested
-    graphs, and from the elements of a result."""
+    graphs, and from the elements of a result. `branches` are the graphs of each `torch.cond`."""
 
     nodes: list[FlatNode] = field(default_factory=list)
     same: dict[Node, Any] = field(default_factory=dict)
     elements: dict[Node, dict[int, list[Node]]] = field(default_factory=dict)
     unsupported: list[Node] = field(default_factory=list)
+    branches: dict[Node, tuple[FlatGraph, FlatGraph]] = field(default_factory=dict)
+    placeholders: list[Node] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
 
     def resolve(self, node: Node) -> Node:
         """The node that stands for `node`."""
@@ -41,8 +45,8 @@ class FlatGraph:
 
 def flatten(module: GraphModule) -> FlatGraph:
     """The operator calls of a graph, those of `torch.no_grad()` and `torch.autocast()` blocks among them."""
-    flat = FlatGraph()
-    _walk(module, (), flat)
+    flat = FlatGraph(placeholders=[node for node in module.graph.nodes if node.op == "placeholder"])
+    flat.results = _walk(module, (), flat)
     return flat
 
 
@@ -57,6 +61,11 @@ def _walk(module: GraphModule, contexts: tuple[str, ...], flat: FlatGraph) -> li
             _element(node, results, flat)
         elif node.target in (_GRAD, _AUTOCAST):
             results[node] = _inline(module, node, contexts, flat)
+        elif node.target is COND:
+            flat.nodes.append(FlatNode(node, contexts))
+            when, otherwise = (flatten(getattr(module, str(branch.target))) for branch in node.args[1:3])
+            flat.branches[node] = (when, otherwise)
+            flat.unsupported += [*when.unsupported, *otherwise.unsupported]
         elif isinstance(node.target, torch._ops.HigherOrderOperator):
             flat.unsupported.append(node)
         else:

@@ -65,7 +65,8 @@ def problems(
     span = session.request.model_span
     found: list[Diagnostic] = []
     for node in parts.unsupported:
-        message = f"forward() uses `{node.target}`, {NO_SEQUENCE}"
+        name = str(node.target).removesuffix("_impl")
+        message = f"forward() uses `{name}`, {NO_SEQUENCE}"
         issue = recorder.issues.get(issue_of(node) or 0, NOWHERE)
         fix = remedies.leaf_of(session, recorder, recorder.calls.records[issue.call].module)
         related = _related(session, recorder, node, "here")
@@ -84,7 +85,7 @@ def problems(
         found.append(rules.unsupported_construct(span, message, _returned(session, recorder), (), _GROWN_ADVICE))
     for refused in parts.state.refused:
         found.append(rules.unsupported_construct(span, refused, _returned(session, recorder), (), _STATE_ADVICE))
-    for unknown in dict.fromkeys(opaque(parts.result)):
+    for unknown in () if parts.unsupported else dict.fromkeys(opaque(parts.result)):
         found.append(_unknown_result(session, program, recorder, unknown))
     return tuple(found)
 

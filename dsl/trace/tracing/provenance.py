@@ -19,12 +19,14 @@ from torch.overrides import TorchFunctionMode
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
-from streamsched.dsl.trace.tracing import compiling, indices
+from streamsched.dsl.trace.tracing import branch_names, compiling, indices
 from streamsched.dsl.trace.tracing.arguments import describe
+from streamsched.dsl.trace.tracing.branch_names import Names
 from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
 from streamsched.dsl.trace.tracing.decisions import Decisions
 from streamsched.dsl.trace.tracing.dims import Dims
 from streamsched.dsl.trace.tracing.frames import Internals, Positions, raw_position
+from streamsched.dsl.trace.tracing.graph import COND
 from streamsched.dsl.trace.tracing.inputs import InputObjects
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.visits import Visits
@@ -74,6 +76,7 @@ class Recorder:
         self.calls = Calls(root, self._tick, self.describe, self._observe, self._objects, self.leaves)
         self.issues: dict[int, Issue] = {}
         self.names: dict[int, str] = {}  # by issue: what was called
+        self.branches: dict[int, tuple[Names, Names]] = {}  # by issue: what is called where
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
         self.items: dict[int, str] = {}  # by tag: the list that holds it, with its index
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
@@ -292,20 +295,37 @@ class _Issuing(TorchFunctionMode):
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()
         self._recorder = recorder
+        self._in_branch = False
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.compiler.is_dynamo_compiling():  # torch.cond has its branches compiled first
+            return func(*args, **(kwargs or {}))
         name = issued_name(func)
         if name is None:
             return func(*args, **(kwargs or {}))
         if name == "data":  # leaves no node; detach() is the same to inference
             func, args = torch.Tensor.detach, args[:1]
+        if self._in_branch:  # its ops are part of the op that the branch belongs to
+            return func(*args, **(kwargs or {}))
         moment = self._recorder.issue()
         if moment == NONE:
             return func(*args, **(kwargs or {}))
+        if func is COND:
+            return self._branches(moment, func, args)
         if not self._recorder.leaves.inside and not self._recorder.leaves.of(func):
             self._recorder.names[moment] = name
         with annotate({ISSUE: moment}):
             return func(*indices.with_values(func, args), **(kwargs or {}))
+
+    def _branches(self, moment: int, func: Any, args: Any) -> Any:
+        """`torch.cond`, whose branches are run to be traced."""
+        self._recorder.branches[moment] = branch_names.names(sys._getframe(1), args[3])
+        self._in_branch = True
+        try:
+            with annotate({ISSUE: moment}):
+                return func(*args)
+        finally:
+            self._in_branch = False
 
 
 def _function(filename: str, name: str, first_line: int) -> FunctionSource:

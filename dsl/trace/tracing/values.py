@@ -172,7 +172,7 @@ class Values:
             inner = self._values[same].inner or inner
         if isinstance(tensor, torch.Tensor):
             self.memory.place(tensor, storages)
-        dtype, shape, stride = _layout(tensor, self._dims)
+        dtype, shape, stride = layout(tensor, self._dims)
         index = len(self._values)
         self._values.append(Value(name, storages, dtype, shape, stride, producer, expression, local, inner, same))
         self._tensors.append(tensor)
@@ -181,7 +181,7 @@ class Values:
         return index
 
 
-def _layout(tensor: Any, dims: Dims) -> tuple[str, tuple[Dim, ...], tuple[Dim, ...]]:
+def layout(tensor: Any, dims: Dims) -> tuple[str, tuple[Dim, ...], tuple[Dim, ...]]:
     """dtype, shape and stride; a traced number has the dtype of its class."""
     if not isinstance(tensor, torch.Tensor):
         kinds = {torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool"}

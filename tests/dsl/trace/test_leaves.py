@@ -291,15 +291,16 @@ def test_a_leaf_in_a_scope(traced: Tracing) -> None:
     assert [op.name for op in trace.ops] == ["mul", "loop"]
 
 
-@pytest.mark.parametrize("operator", ["cond", "while_loop"])
+@pytest.mark.parametrize("operator", ["while_loop", "scan", "map"])
 def test_a_higher_order_op_is_proposed_as_a_leaf_and_then_traces(attempt: Attempt, operator: str) -> None:
     calls = {
-        "cond": "torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))",
         "while_loop": "torch._higher_order_ops.while_loop(lambda x: x.sum() < 9, lambda x: (x * 2,), (x,))[0]",
+        "scan": "torch._higher_order_ops.scan(lambda c, x: (c + x, x * 2), x[0] * 0, x)[1]",
+        "map": "torch._higher_order_ops.map(lambda x: x * 2, x)",
     }
     source = model(f"return {calls[operator]}")
     found = only(attempt(source, x=(4, 4)))
-    assert found.code == "TRC108" and f"`torch.{operator}`" in found.message
+    assert found.code == "TRC108" and f"`{operator}`" in found.message
     assert found.fix is not None and found.fix.edits[0].text == '\nleaf "part" from "torch:empty_like"'
     assert attempt(source, leaf("part", "torch", "empty_like"), x=(4, 4)).diagnostics == ()
 
