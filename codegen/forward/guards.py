@@ -67,7 +67,7 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
     return (
         _constant("self.training", "False"),
         *_flags(trace, folding),
-        *_grouped([*dict.fromkeys(arguments.found)]),
+        *_grouped([*dict.fromkeys(arguments.found)], _lengths(trace, arguments.found)),
         *map(_bounds, trace.dims),
         *(_constant(expression, str(size)) for expression, size in group_sizes(trace, folding).items()),
         *_dtypes(trace),
@@ -304,13 +304,23 @@ def last_name(type_: str) -> str:
     return re.split(r"[.:]", type_)[-1]
 
 
-def _grouped(found: list[Check]) -> Iterator[Check]:
+def _lengths(trace: Trace, found: Iterable[Check]) -> dict[str, int]:
+    """How many items each list has, as far as the trace and the checks tell."""
+    inputs = (trace.values[index].expression for index in trace.inputs)
+    known = (*inputs, *(path for path, _ in (*trace.constants, *trace.objects)), *(check.found for check in found))
+    lengths: dict[str, int] = {}
+    for owner, place in (item for text in known for item in _ITEM.findall(text)):
+        lengths[owner] = max(lengths.get(owner, 0), int(place) + 1)
+    return lengths
+
+
+def _grouped(found: list[Check], lengths: dict[str, int]) -> Iterator[Check]:
     """The checks with those of all items of a list as one, in place of the first of them."""
     members: dict[tuple[str, str], list[Check]] = {}
     for check in found:
         members.setdefault(_key(check), []).append(check)
     for (owner, _), alike in members.items():
-        together = _together(owner, alike) if owner else None
+        together = _together(owner, alike) if owner and len(alike) == lengths[owner] else None
         yield from alike if together is None else [together]
 
 

@@ -217,6 +217,11 @@ def test_what_a_call_replaces_is_checked(target: str, before: str, text: str) ->
     assert texts(assigned(target, before))[-1] == text
 
 
+def test_what_one_item_of_a_list_holds_is_no_check_of_all() -> None:
+    trace = dataclasses.replace(cached(2, (1, 8)), assignments=assigned("cache.layers[0].n", ABSENT).assignments)
+    assert texts(trace)[-1] == 'hasattr(cache.layers[0], "n") == False'
+
+
 def test_what_is_missing_is_a_difference() -> None:
     mismatch, model = mismatch_of(assigned("state.count", "1")), SimpleNamespace(training=False, scheduled_strict=None)
     assert mismatch(model, type("State", (), {})()).startswith("what was traced is missing: AttributeError(")

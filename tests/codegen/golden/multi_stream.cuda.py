@@ -83,6 +83,7 @@ def unapply(model):
             continue
         later = [*before][[*before].index(SCHEDULE) + 1 :]
         restored = before.pop(SCHEDULE)
+        module.scheduled_strict = module.scheduled_strict and next(iter(before), None)
         if later:
             before[later[0]] = restored
         elif restored == types.MethodType(type(module).forward, module):
