@@ -1,11 +1,11 @@
-"""Verifies examples on the simulated NPU: `matrix_child.py ORDERS EXAMPLE...`."""
+"""Verifies examples on the simulated NPU: `matrix_child.py ORDERS RUNS EXAMPLE...`."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-from tiny import SIZES, loaded, schedule
+from tiny import SCOPED, SIZES, loaded, schedule
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import trace_request
@@ -23,10 +23,10 @@ RUNS: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = (
 
 
 def main() -> None:
-    orders = int(sys.argv[1])
-    for name in sys.argv[2:]:
-        for engine, options in RUNS:
-            request = Request(schedule(name), engine, orders, instead=SIZES[name], options=options)
+    orders, runs = map(int, sys.argv[1:3])
+    for name in sys.argv[3:]:
+        for engine, options in RUNS[:runs]:
+            request = Request(schedule(name), engine, orders, instead=(SIZES | SCOPED)[name], options=options)
             device = device_of(request)
             found = loaded(name, engine)
             assert found.program is not None and found.trace is not None
