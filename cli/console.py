@@ -82,6 +82,26 @@ def print_report(diagnostics: Iterable[Diagnostic], schedules: Iterable[Schedule
     say(summary(found))
 
 
+def print_findings(
+    found: list[Diagnostic], schedules: Iterable[ScheduleFile], output_format: str, remarks: bool
+) -> None:
+    """Findings on stdout, as text, concise lines or JSON; remarks only where asked for, and in JSON."""
+    if output_format == "json":
+        from streamsched.dsl.report import json
+
+        sys.stdout.write(json.render(in_order(found), reader(schedules)))
+        return
+    shown = in_order(found) if remarks else worth_telling(found)
+    if output_format == "concise":
+        from streamsched.dsl.report import concise
+
+        sys.stdout.write(concise.render(shown, reader(schedules)))
+    else:
+        print_report(shown, schedules, sys.stdout)
+    if len(shown) < len(found) and sys.stderr.isatty():
+        say(f"{len(found) - len(shown)} remarks are not shown; --verbose shows them")
+
+
 @contextlib.contextmanager
 def tracing() -> Iterator[Progress | None]:
     """Gives what to report progress with: a spinner on a terminal, else None."""

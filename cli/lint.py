@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -52,22 +51,5 @@ def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
             continue
         found += loaded.diagnostics
         schedules.append(loaded.file)
-    _print(found, schedules, output_format, verbose)
+    console.print_findings(found, schedules, output_format, verbose)
     return console.ABNORMAL if unreadable else console.exit_code(found)
-
-
-def _print(found: list[Diagnostic], schedules: list[ScheduleFile], output_format: str, remarks: bool) -> None:
-    if output_format == "json":
-        from streamsched.dsl.report import json
-
-        sys.stdout.write(json.render(console.in_order(found), console.reader(schedules)))
-        return
-    shown = console.in_order(found) if remarks else console.worth_telling(found)
-    if output_format == "concise":
-        from streamsched.dsl.report import concise
-
-        sys.stdout.write(concise.render(shown, console.reader(schedules)))
-    else:
-        console.print_report(shown, schedules, sys.stdout)
-    if len(shown) < len(found) and sys.stderr.isatty():
-        console.say(f"{len(found) - len(shown)} remarks are not shown; --verbose shows them")

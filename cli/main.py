@@ -19,7 +19,7 @@ from streamsched.dsl.files import ReadError
 from streamsched.dsl.nearest import nearest
 
 INTERRUPTED = 130
-VERBS = ("trace", "lint", "fmt", "gen", "show", "verify", "explain")
+VERBS = ("trace", "lint", "fmt", "gen", "show", "verify", "audit", "explain")
 
 
 class VerbGroup(click.Group):

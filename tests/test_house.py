@@ -24,10 +24,12 @@ ALLOWED = {
     "dsl.trace": {"dsl.diagnostic", "dsl.garbage", "dsl.globs", "dsl.nearest", "dsl.rule", "npu_sim"},
     "dsl.program": {"dsl.diagnostic", "dsl.trace"},
     "dsl.report": {"dsl.diagnostic"},
+    "dsl.record": {"dsl.diagnostic", "dsl.rule", "dsl.trace", "dsl.program"},
     "dsl.plan": {"dsl.diagnostic", "dsl.globs", "dsl.nearest", "dsl.rule", "dsl.syntax", "dsl.trace", "dsl.program"},
     "dsl.check": {"dsl.diagnostic", "dsl.rule", "dsl.trace", "dsl.program"},
-    "dsl.rules": {"dsl.nearest", "dsl.rule", "dsl.syntax", "dsl.trace", "dsl.plan", "dsl.check"},
+    "dsl.rules": {"dsl.nearest", "dsl.rule", "dsl.syntax", "dsl.trace", "dsl.plan", "dsl.check", "dsl.record"},
     "dsl.pipeline": {"dsl"},
+    "dsl.audit": {"dsl"},
     "codegen": {"dsl.diagnostic", "dsl.globs", "dsl.nearest", "dsl.program", "dsl.trace"},
     "verify": {"codegen", "dsl", "npu_sim"},
     "cli": {"codegen", "dsl", "verify"},
@@ -77,7 +79,7 @@ def test_imports_go_one_way() -> None:
     assert wrong == []
 
 
-def test_torch_is_imported_for_tracing_and_verifying_only() -> None:
+def test_torch_is_imported_for_tracing_recording_and_verifying_only() -> None:
     found = {
         name
         for name, path in modules()
@@ -85,7 +87,7 @@ def test_torch_is_imported_for_tracing_and_verifying_only() -> None:
         if imported.split(".")[0] in ("torch", "torch_npu", "transformers")
     }
     assert found
-    assert {room(name) for name in found} == {"dsl.trace", "npu_sim", "verify"}
+    assert {room(name) for name in found} == {"dsl.trace", "dsl.record", "npu_sim", "verify"}
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -25,7 +25,13 @@ def on_stream(program: Program, step: int) -> str:
 
 
 def placement(program: Program, *steps: int) -> Span:
-    """The statement that put the first of `steps` on its stream, else that of the next, else the program's own."""
+    """The statement that put the first of `steps` on its stream, else that of the next, else the program's own.
+
+    Code without a schedule is its own: it is the place in the source then.
+    """
+    if program.insert is None and not program.groups:
+        sources = (program.steps[index].source for index in steps)
+        return next((source for source in sources if source is not None), program.span)
     for index in steps:
         step = program.steps[index]
         for group in (program.groups[number] for number in step.groups):

@@ -100,7 +100,7 @@ def needless_record_stream(facts: Facts) -> Iterator[Diagnostic]:
         own = step.stream == program.storages[step.storage].home
         if own or (step.storage, step.stream) not in needed:
             yield needless_record_stream.diagnostic(
-                program.span,
+                placement(program, index),
                 f"`record_stream` of `{program.storages[step.storage].name}` for {stream(program, step.stream)} "
                 "protects nothing",
                 related=related(program, (index, "the block is safe without it")),

@@ -270,7 +270,7 @@ def _of_next(program: Program, index: int) -> Span:
     step = program.steps[index]
     indices = range(index, len(program.steps)) if step.kind is StepKind.WAIT else range(index, NONE, -1)
     found = (i for i in indices if program.steps[i].runs and program.steps[i].stream == step.stream)
-    return placement(program, *[i for i in [next(found, NONE)] if i != NONE])
+    return placement(program, index, *[i for i in [next(found, NONE)] if i != NONE])
 
 
 RULES = (missing_edge, wait_before_record, unhonoured_edge, redundant_edge, event_recorded_twice, unused_record)

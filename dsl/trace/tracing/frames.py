@@ -13,7 +13,7 @@ from streamsched.dsl.trace.model import Position
 from streamsched.dsl.trace.sources import Sources
 
 _STDLIB = sysconfig.get_path("stdlib")
-_OWN = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parents[2])
 
 
 class Internals:

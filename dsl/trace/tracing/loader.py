@@ -80,7 +80,7 @@ def _build(session: Session, target: object, device: str) -> torch.nn.Module | D
     spelled = f'"{request.file}:{request.attribute}"'
     if not callable(target):
         return rules.not_a_module(request.model_span, f"{spelled} is a {type(target).__name__}, not a torch.nn.Module")
-    missing = _required(target)
+    missing = required(target)
     if missing:
         return rules.not_a_module(request.model_span, f"{spelled} cannot be called without its argument `{missing[0]}`")
     try:
@@ -95,7 +95,7 @@ def _build(session: Session, target: object, device: str) -> torch.nn.Module | D
     return built
 
 
-def _required(target: Any) -> list[str]:
+def required(target: Any) -> list[str]:
     """The parameters that a callable cannot be called without."""
     try:
         parameters = inspect.signature(target).parameters.values()

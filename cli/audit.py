@@ -1,0 +1,69 @@
+"""`streamsched audit`: run hand-written code on a virtual device and check it."""
+
+from __future__ import annotations
+
+import click
+
+from streamsched.cli import console
+
+
+@click.command("audit", short_help="Check hand-written code that uses streams.")
+@click.argument("model", metavar="FILE:ATTR")
+@click.option("--input", "inputs", multiple=True, metavar="NAME: DTYPE[DIMS]", help="An input of forward(); repeat it.")
+@click.option("--inputs-from", default="", metavar="FILE:FN", help="A function that makes the inputs of one call.")
+@click.option(
+    "--target",
+    type=click.Choice(["cuda", "npu", "npugraph_ex"]),
+    default="cuda",
+    show_default=True,
+    help="What the code is to run on.",
+)
+@click.option("--calls", type=click.IntRange(1), default=2, show_default=True, help="How often forward() is called.")
+@click.option("--fakes", default="", metavar="FILE", help="What registers operators that are not installed here.")
+@click.option("--world", type=click.IntRange(1), help="Run as one of so many ranks, for code that communicates.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["text", "concise", "json"]),
+    default="text",
+    show_default=True,
+    help="How findings are printed.",
+)
+@click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of code that cannot be run.")
+def command(
+    model: str,
+    inputs: tuple[str, ...],
+    inputs_from: str,
+    target: str,
+    calls: int,
+    fakes: str,
+    world: int | None,
+    output_format: str,
+    verbose: bool,
+) -> int:
+    """Run a hand-written forward() on a virtual device, and check its streams, events and memory.
+
+    FILE:ATTR is a module, a function or class that makes one, or the function to call itself; a package may stand for
+    FILE. It runs on the CPU, with small values: no GPU, NPU or torch_npu is needed. Exits with 1 if there are errors
+    or warnings.
+
+    \b
+    Example:
+        streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
+        streamsched audit "model.py:build" --inputs-from "model.py:inputs" --target npugraph_ex
+    """
+    if bool(inputs) and bool(inputs_from):
+        raise click.UsageError("inputs come from --input or from --inputs-from, not from both")
+    from streamsched.dsl.audit import audit
+
+    audited = audit(
+        model,
+        inputs,
+        inputs_from,
+        target=target,
+        calls=calls,
+        fakes=fakes,
+        world=world or 0,
+        verbose=verbose,
+    )
+    console.print_findings(list(audited.diagnostics), list(audited.texts), output_format, verbose)
+    return console.exit_code(audited.diagnostics) if audited.program is not None else console.ABNORMAL

@@ -1,0 +1,111 @@
+"""Auditing hand-written code: from the words of a request to what is wrong with a recorded run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from streamsched.dsl.check.facts import Facts
+from streamsched.dsl.check.mending import mended
+from streamsched.dsl.check.registry import check
+from streamsched.dsl.diagnostic import Diagnostic, Related
+from streamsched.dsl.files import ScheduleFile
+from streamsched.dsl.pipeline import has_errors, trace_request
+from streamsched.dsl.program import via
+from streamsched.dsl.program.steps import Program
+from streamsched.dsl.record.log import FIRST_TIME
+from streamsched.dsl.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from streamsched.dsl.record.session import Recording
+
+TARGETS = ("cuda", "npu", "npugraph_ex")
+"""What hand-written code may be audited for."""
+
+_LIFETIMES = "MEM"
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What was found. `program` is None where the code could not be run; `texts` are what spans may speak of besides
+    the user's files: the options that stand for statements."""
+
+    program: Program | None
+    diagnostics: tuple[Diagnostic, ...]
+    texts: tuple[ScheduleFile, ...] = ()
+
+
+def audit(
+    model: str,
+    inputs: tuple[str, ...] = (),
+    inputs_from: str = "",
+    *,
+    target: str = "cuda",
+    calls: int = 2,
+    fakes: str = "",
+    world: int = 0,
+    verbose: bool = False,
+) -> Audited:
+    """Run the forward() of `model` ("FILE-OR-PACKAGE:ATTR") `calls` times on the virtual device, and check the run.
+
+    `inputs` are written as in `input` statements; `inputs_from` names a function that makes them. Nothing is raised.
+    """
+    options = {"--model": f'model "{model}"'}
+    if inputs:
+        options["--input"] = "\n".join(f"input {each}" for each in inputs)
+    if inputs_from:
+        options["--inputs-from"] = f'inputs from "{inputs_from}"'
+    head = f"schedule audit\ntarget {target}\n"
+    head += (f'fakes "{fakes}"\n' if fakes else "") + (f"world {world}\n" if world else "")
+    parsed = parse(head, "<options>", options)
+    texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
+    if has_errors(parsed.diagnostics):
+        return Audited(None, parsed.diagnostics, texts)
+    # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    from streamsched.dsl.record.run import record
+
+    recorded = record(trace_request(parsed.schedule, ""), target, calls, verbose)
+    if recorded.recording is None:
+        return Audited(None, recorded.diagnostics, texts)
+    return Audited(recorded.recording.program(), audited(recorded.recording), texts)
+
+
+def check_recorded(program: Program) -> tuple[Diagnostic, ...]:
+    """What is wrong with a recorded program; each finding once, however many calls show it.
+
+    A lifetime that only a missing wait leaves open is not told besides that wait.
+    """
+    facts = Facts(_settled(program))
+    found = [diagnostic for diagnostic in check(facts.program) if not diagnostic.code.startswith(_LIFETIMES)]
+    found += [d for d in check(mended(facts)) if d.code.startswith(_LIFETIMES)]
+    return _once(found)
+
+
+def _settled(program: Program) -> Program:
+    """Without the waits that do nothing in the first call only, but for those on streams that do lack a wait."""
+    lacking = {program.steps[races[0].after].stream for races in Facts(program).missing}
+    steps = tuple(s for s in program.steps if FIRST_TIME not in via.words(s) or s.stream in lacking)
+    return replace(program, steps=steps)
+
+
+def audited(recording: Recording) -> tuple[Diagnostic, ...]:
+    """What is wrong with all that was recorded."""
+    from streamsched.dsl.record.rules import findings
+
+    program = recording.program()
+    return _once((*findings(recording.recorder, program.span), *check_recorded(program)))
+
+
+def _once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings in the order of the text, each by what it says and where, as every call repeats them."""
+    told = {(d.code, d.message, d.span): _brief(d) for d in reversed(list(found))}
+    return tuple(sorted(told.values(), key=lambda diagnostic: (diagnostic.span, diagnostic.code)))
+
+
+def _brief(diagnostic: Diagnostic) -> Diagnostic:
+    """Without the second places that are the first, which the message tells about."""
+    others: tuple[Related, ...] = tuple(each for each in diagnostic.related if each.span != diagnostic.span)
+    return replace(diagnostic, related=others)

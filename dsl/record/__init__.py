@@ -1,0 +1,1 @@
+"""The virtual device: hand-written code is run on it, and what it issues becomes a program for the same checks."""

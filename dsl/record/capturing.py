@@ -1,0 +1,84 @@
+"""Graph capture on the virtual device: what is issued runs now, and counts as captured."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from streamsched.dsl.program.steps import StepKind
+from streamsched.dsl.record.log import Entry
+from streamsched.dsl.record.recorder import Recorder
+from streamsched.dsl.record.streams import VirtualStream
+from streamsched.dsl.trace.model import NONE
+
+
+class VirtualGraph:
+    """Stands in for `CUDAGraph` and `NPUGraph`."""
+
+    recorder_of: ClassVar[Recorder]
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self._reads: tuple[int, ...] = ()
+        self._writes: tuple[int, ...] = ()
+        self._begin = NONE
+
+    def capture_begin(self, *_: Any, **__: Any) -> None:
+        """Capture what is issued from here on."""
+        device = self.recorder_of.device
+        _boundary(self.recorder_of, StepKind.CAPTURE_BEGIN)
+        device.capturing = device.current
+        self._begin = len(device.log.entries)
+
+    def capture_end(self) -> None:
+        """End the capture, on the stream that it began on."""
+        device = self.recorder_of.device
+        inside = device.log.entries[self._begin :]
+        launched = [entry for entry in inside if entry.kind is StepKind.LAUNCH and entry.stream >= 0]
+        self._reads = tuple(dict.fromkeys(number for entry in launched for number in entry.reads))
+        self._writes = tuple(dict.fromkeys(number for entry in launched for number in entry.writes))
+        _boundary(self.recorder_of, StepKind.CAPTURE_END)
+        device.capturing = NONE
+
+    def replay(self) -> None:
+        """Run what was captured, on the current stream."""
+        self.recorder_of.launch("replay", self._reads, self._writes)
+
+    def reset(self) -> None:
+        """Forget what was captured."""
+        self._reads = self._writes = ()
+
+    def pool(self) -> tuple[int, int]:
+        """A handle of its memory."""
+        return (0, 0)
+
+
+def graph_class(recorder: Recorder) -> type[VirtualGraph]:
+    """The class of the graphs of one device."""
+
+    class Graph(VirtualGraph):
+        """A graph of the virtual device."""
+
+    Graph.recorder_of = recorder
+    return Graph
+
+
+@contextlib.contextmanager
+def captured(recorder: Recorder, graph: VirtualGraph, stream: VirtualStream) -> Iterator[None]:
+    """`with torch.cuda.graph(graph, stream=stream)`: wait for everything, then capture what `stream` issues."""
+    recorder.device.sync(NONE)
+    recorder.device.enter(stream.number)
+    graph.capture_begin()
+    try:
+        yield
+    finally:
+        recorder.device.current = recorder.device.capturing
+        graph.capture_end()
+        recorder.device.leave()
+
+
+def _boundary(recorder: Recorder, kind: StepKind) -> None:
+    device = recorder.device
+    stream = device.current if kind is StepKind.CAPTURE_BEGIN else device.capturing
+    entry = Entry(kind, stream, kind.value, source=device.places.here(), words=device.words(stream))
+    device.log.add(entry)

@@ -1,0 +1,84 @@
+"""Collectives: each process group has a stream of its own, behind what was issued before the collective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch.distributed._functional_collectives import AsyncCollectiveTensor
+
+from streamsched.dsl.program import via
+from streamsched.dsl.program.steps import StepKind
+from streamsched.dsl.record.device import Device
+from streamsched.dsl.record.log import Entry
+from streamsched.dsl.record.memory import Block, Memory
+from streamsched.dsl.trace.model import StorageKind
+from streamsched.dsl.trace.tracing.collectives import is_collective, is_unordered
+
+_GROUP = "group_name"
+
+
+def begins(func: Any) -> bool:
+    """Whether an operator begins a collective, or communicates otherwise."""
+    return is_unordered(func) or (is_collective(func) and any(a.name == _GROUP for a in func._schema.arguments))
+
+
+def only_wraps(func: Any) -> bool:
+    """Whether an operator of the collectives' does nothing on the device."""
+    return is_collective(func) and not begins(func)
+
+
+def plain(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor itself, of one that waits for its collective when it is first used."""
+    return plain(tensor.elem) if isinstance(tensor, AsyncCollectiveTensor) else tensor
+
+
+class Groups:
+    """The process groups met so far, and the functional collectives that nothing has waited for."""
+
+    def __init__(self, device: Device, memory: Memory) -> None:
+        self._device = device
+        self._memory = memory
+        self._storages: dict[str, int] = {}
+        self._pending: dict[int, tuple[int, tuple[int, ...]]] = {}
+
+    def begin(
+        self,
+        func: Any,
+        values: dict[str, Any],
+        name: str,
+        reads: Iterable[int],
+        writes: Iterable[int],
+        launch: Callable[[str, Iterable[int], Iterable[int]], Entry],
+    ) -> None:
+        """Begin a collective on its group's stream; what is no functional one is waited for at once."""
+        label, storage = self._group(values)
+        read, written = tuple(reads), tuple(writes)
+        issuer, stream = self._device.current, self._device.group_stream(label)
+        self._device.order(issuer, stream, via.COLLECTIVE)
+        entry = launch(name, (*read, storage), (*written, storage))
+        entry.stream, entry.issued_on = stream, issuer
+        for number in dict.fromkeys((*read, *written)):  # the backend tells the allocator by itself
+            kept = Entry(StepKind.RECORD_STREAM, stream, self._memory.blocks[number].name, storage=number)
+            self._device.log.add(kept)
+        if is_collective(func):
+            self._pending.update(dict.fromkeys(written, (stream, (*read, *written))))
+        else:
+            self._device.order(stream, issuer, via.COLLECTIVE)
+
+    def wait(self, storages: Iterable[int]) -> None:
+        """Let the current stream wait for the collective that fills `storages`."""
+        for storage in storages:
+            found = self._pending.pop(storage, None)
+            if found is not None:
+                self._device.order(found[0], self._device.current, via.COLLECTIVE)
+
+    def _group(self, values: dict[str, Any]) -> tuple[str, int]:
+        given = values.get("group_name", values.get("process_group"))
+        name = given if isinstance(given, str) else str(getattr(given, "group_name", "default"))
+        label = f"group {name}"
+        if label not in self._storages:
+            self._storages[label] = len(self._memory.blocks)
+            self._memory.blocks.append(Block(label, StorageKind.PROCESS_GROUP, 0))
+        return label, self._storages[label]

@@ -1,0 +1,263 @@
+"""What each operator does to the storages, noted as launches, allocations, frees and host reads."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.program.steps import StepKind
+from streamsched.dsl.record import collectives
+from streamsched.dsl.record.device import Device
+from streamsched.dsl.record.log import HOST, Entry
+from streamsched.dsl.record.memory import Block, Memory, nbytes
+from streamsched.dsl.trace.model import StorageKind
+from streamsched.dsl.trace.tracing import effects
+from streamsched.dsl.trace.tracing.collectives import is_wait
+
+
+class Recorder:
+    """Notes on `device.log` what runs, and knows which tensors pretend to lie on the device.
+
+    `placing` is where a new tensor is asked to be while one call into torch lasts: "device", "host", or empty where
+    the call does not say.
+    """
+
+    def __init__(self, device: Device, real: str) -> None:
+        self.device = device
+        self.real = real  # the device that tensors really lie on: "cpu" or "meta"
+        self.memory = Memory(self._died)
+        self.placing = ""
+        self.unseen: list[tuple[str, Span | None]] = []  # addresses that were handed to something not seen
+        self.groups = collectives.Groups(device, self.memory)
+        self._silent = 0
+
+    @contextlib.contextmanager
+    def silence(self) -> Iterator[None]:
+        """Note nothing while the context lasts."""
+        self._silent += 1
+        try:
+            yield
+        finally:
+            self._silent -= 1
+
+    # Tensors
+
+    def is_on_host(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor pretends to lie in host memory; what was never seen does not."""
+        block = self.memory.block(tensor)
+        return block is not None and block.on_host
+
+    def adopt(self, tensor: torch.Tensor, name: str, kind: StorageKind) -> int | None:
+        """Take a tensor of the caller's for one on the device."""
+        number = self.memory.add(tensor, Block(name, kind, nbytes(tensor)))
+        if number is not None:
+            block = self.memory.blocks[number]
+            block.name, block.kind, block.on_host = name, kind, False
+        return number
+
+    # What torch runs
+
+    def ran(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Note what one operator did."""
+        if self._silent or effects.is_assert(func) or collectives.only_wraps(func):
+            return
+        given = list(_operands(func, args, kwargs))
+        made = list(_tensors(result))
+        on_device = self._is_on_device(given)
+        if func.namespace == "aten" and effects.base_name(func) == "aten::copy_":
+            self._copied(func, args, kwargs)
+            return
+        reads, writes, fresh = self._accesses(func, given, made, on_device)
+        values = effects.argument_values(func, args, kwargs)
+        waits = _waits(func, values)
+        name = effects.base_name(func).rpartition("::")[2]
+        if not on_device:
+            self.host(name, reads, writes)
+        elif is_wait(func):
+            self.groups.wait(reads)
+        elif collectives.begins(func):
+            self.groups.begin(func, values, name, reads, writes, self.launch)
+        elif effects.allocates(func):
+            self.allocate(fresh)
+        elif writes or waits:
+            self.groups.wait(reads)  # a tensor of a collective waits for it by itself
+            self.host(name, self._on_host(reads), ())
+            self.launch(name, reads, writes)
+        if waits and on_device:
+            self.device.sync(self.device.current, f"{name}()")
+
+    def launch(self, name: str, reads: Iterable[int], writes: Iterable[int]) -> Entry:
+        """Note a kernel on the current stream."""
+        device = self.device
+        device.check_stray()
+        entry = Entry(StepKind.LAUNCH, device.current, name, tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)))
+        entry.source = device.places.here()
+        entry.words = device.launch_words()
+        return device.log.add(entry)
+
+    def declared(self, name: str, read: Iterable[torch.Tensor], written: Iterable[torch.Tensor]) -> None:
+        """Note a kernel that torch does not launch, by the tensors that it is said to touch."""
+        reads, writes = ([self._known(tensor) for tensor in tensors] for tensors in (read, written))
+        self.launch(name, *([n for n in numbers if n is not None] for numbers in (reads, writes)))
+
+    def allocate(self, storages: Iterable[int]) -> None:
+        """Note memory that was allocated without a kernel."""
+        device = self.device
+        for number in storages:
+            block = self.memory.blocks[number]
+            entry = Entry(StepKind.ALLOC, device.current, block.name, (), (number,), storage=number)
+            entry.source = device.places.here()
+            entry.words = device.launch_words()
+            device.log.add(entry)
+
+    def host(self, name: str, reads: Iterable[int], writes: Iterable[int]) -> None:
+        """Note that the host touches memory, where the device has touched it, too.
+
+        The host goes on when it is done, and all that it issues from then on comes after it.
+        """
+        read, written = ([n for n in numbers if self._is_shared(n)] for numbers in (list(reads), list(writes)))
+        if read or written:
+            entry = Entry(StepKind.LAUNCH, HOST, name, tuple(read), tuple(written), source=self.device.places.here())
+            self.device.log.add(entry)
+            self.device.sync(HOST)
+
+    def read_back(self, tensor: torch.Tensor, name: str) -> None:
+        """Note that the host reads a tensor's data, which it waits for where it is the device's."""
+        number = self.memory.number(tensor)
+        if number is None:
+            return
+        if self.memory.blocks[number].on_host:
+            self.host(name, (number,), ())
+        else:
+            self.launch(name, (number,), ())
+            self.device.sync(self.device.current, f"{name}()")
+
+    def transferred(self, source: torch.Tensor, made: torch.Tensor, kind: str, blocking: bool) -> None:
+        """Note a copy between host and device, into new memory on the device called `kind`."""
+        to_host = kind == "cpu"
+        name = _first(self.device.places.bound()) or kind
+        block = Block(name, StorageKind.OP, nbytes(made), self.device.current, to_host, to_host and not blocking)
+        self.memory.add(made, block)
+        self._moved(source, made, kind, blocking)
+
+    def _copied(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        values = effects.argument_values(func, args, kwargs)
+        target, source = values["self"], values["src"]
+        for tensor in (target, source):
+            self._known(tensor)
+        here, there = self.is_on_host(target), self.is_on_host(source)
+        if here and there:
+            self.host("copy_", self._numbers(source), self._numbers(target))
+            return
+        host = self.memory.block(source if there else target)
+        asynchronous = bool(values.get("non_blocking")) and host is not None and (host.pinned or here)
+        self._moved(source, target, "copy_", blocking=here != there and not asynchronous)
+
+    def _moved(self, source: torch.Tensor, target: torch.Tensor, name: str, blocking: bool) -> None:
+        reads, writes = self._numbers(source), self._numbers(target)
+        for number in (*reads, *writes):
+            block = self.memory.blocks[number]
+            block.shared = block.shared or (block.on_host and self.device.log.running)
+        self.launch(name, reads, writes)
+        if blocking:
+            self.device.sync(self.device.current, name)
+
+    # Which storages
+
+    def _accesses(
+        self, func: Any, given: list[effects.Operand], made: list[torch.Tensor], on_device: bool
+    ) -> tuple[list[int], list[int], list[int]]:
+        """The storages that a call reads, those that it writes, and of these the new ones."""
+        looks = not effects.looks_at_metadata(func)
+        writes_data = not effects.changes_only_metadata(func)
+        reads: list[int] = []
+        writes: list[int] = []
+        for operand in given:
+            number = self._known(operand.tensor)
+            if number is not None and looks and not operand.out:
+                reads.append(number)
+            if number is not None and operand.written and writes_data:
+                writes.append(number)
+        fresh = self._fresh(func, made, on_device)
+        return reads, [*writes, *fresh], fresh
+
+    def _fresh(self, func: Any, made: list[torch.Tensor], on_device: bool) -> list[int]:
+        found: list[int] = []
+        names: tuple[str, ...] | None = None
+        for index, tensor in enumerate(made):
+            if self.memory.number(tensor) is not None:
+                continue
+            names = self.device.places.bound() if names is None else names
+            name = names[index] if len(names) > 1 and index < len(names) else _first(names)
+            name = name or effects.base_name(func).rpartition("::")[2]
+            block = Block(name, StorageKind.OP, nbytes(tensor), self.device.current, not on_device)
+            number = self.memory.add(tensor, block)
+            if number is not None:
+                found.append(number)
+        return found
+
+    def _is_on_device(self, given: list[effects.Operand]) -> bool:
+        if self.placing:
+            return self.placing == "device"
+        return any(not self.is_on_host(operand.tensor) for operand in given)
+
+    def _known(self, tensor: torch.Tensor) -> int | None:
+        """The number of a tensor's storage; one that nobody has seen being made was there before."""
+        number = self.memory.number(tensor)
+        return self.adopt(tensor, "a constant", StorageKind.CONSTANT) if number is None else number
+
+    def _numbers(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        number = self.memory.number(tensor)
+        return () if number is None else (number,)
+
+    def _on_host(self, storages: Iterable[int]) -> list[int]:
+        return [number for number in storages if self.memory.blocks[number].on_host]
+
+    def _is_shared(self, number: int) -> bool:
+        return self.memory.blocks[number].shared
+
+    def _died(self, number: int) -> None:
+        block = self.memory.blocks[number]
+        if not block.on_host and block.kind in (StorageKind.OP, StorageKind.INPUT):
+            source = self.device.places.here() or self.device.log.last_source
+            self.device.log.add(Entry(StepKind.FREE, block.home, block.name, storage=number, source=source))
+
+    def record_stream(self, tensor: torch.Tensor, stream: int) -> None:
+        """`tensor.record_stream(stream)`."""
+        number = self._known(tensor)
+        if number is not None:
+            name = self.memory.blocks[number].name
+            entry = Entry(StepKind.RECORD_STREAM, stream, name, storage=number, source=self.device.places.here())
+            entry.words = ["record_stream"]
+            self.device.log.add(entry)
+
+
+def _operands(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[effects.Operand]:
+    """The tensors among the arguments of an operator."""
+    for argument, value in effects.operands(func, args, kwargs):
+        written = effects.is_written(argument)
+        for tensor in _tensors(value):
+            yield effects.Operand(tensor, written, written and argument.is_out, frozenset())
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield collectives.plain(value)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _waits(func: Any, values: dict[str, Any]) -> bool:
+    """Whether the host must wait for the result, to read it or to know how large it is."""
+    if effects.base_name(func) == "aten::index":
+        return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in values["indices"])
+    return effects.depends_on_data(func)
+
+
+def _first(names: tuple[str, ...]) -> str:
+    return next(filter(None, names), "")

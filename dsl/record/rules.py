@@ -1,0 +1,180 @@
+"""AUD: what only a run of hand-written code can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
+from streamsched.dsl.program.steps import DEFAULT
+from streamsched.dsl.rule import rule
+from streamsched.dsl.trace.model import NONE
+
+if TYPE_CHECKING:
+    from streamsched.dsl.record.recorder import Recorder
+
+
+@rule("AUD101", "no-side-stream", Severity.WARNING)
+def no_side_stream(recorder: Recorder, span: Span) -> Iterator[Diagnostic]:
+    """Nothing ran on a side stream, so that nothing about streams was checked.
+
+    Code that uses streams often does so behind a condition: a number of tokens, a flag, a capability of the device. A
+    run that takes the other branch is no proof that the branch with streams is right.
+
+    Example:
+
+        if x.shape[0] <= 256:         # and the example input has 1024 rows
+            with torch.cuda.stream(self.side):
+                shared = self.shared(x)
+
+    Use instead an input, or a setting, that takes the branch:
+
+        streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
+    """
+    used = {entry.stream for entry in recorder.device.log.entries if entry.kind.value in ("launch", "alloc")}
+    if not any(stream > DEFAULT and not recorder.device.queues[stream].of_group for stream in used):
+        yield no_side_stream.diagnostic(
+            span,
+            "nothing ran on a side stream, so there was nothing to check",
+            notes=("this is no proof that the code is right: it did not use streams in this run",),
+            help="give inputs and settings that take the branch with streams",
+        )
+
+
+@rule("AUD102", "stream-not-restored", Severity.ERROR)
+def stream_not_restored(recorder: Recorder) -> Iterator[Diagnostic]:
+    """A function changed the current stream and did not put it back.
+
+    What is issued behind the call, inside of the block of a stream or after forward(), runs on another stream than the
+    code says. Nothing orders it with what the block has issued before.
+
+    Example:
+
+        def prefetch(self, x):
+            torch.cuda.set_stream(self.copy)
+            self.next = x.to("cuda", non_blocking=True)
+
+    Use instead a block, which puts the stream back however it is left:
+
+        def prefetch(self, x):
+            with torch.cuda.stream(self.copy):
+                self.next = x.to("cuda", non_blocking=True)
+    """
+    device = recorder.device
+    for strayed in device.strayed:
+        if strayed.source is not None:
+            block, current = device.queues[strayed.block].name, device.queues[strayed.current].name
+            yield stream_not_restored.diagnostic(
+                strayed.source,
+                f"this is issued on `{current}` inside the block of `{block}`",
+                related=(Related(strayed.setter, f"`{current}` is made current here"),) if strayed.setter else (),
+                help="enter the stream with a `with` block in the function that changes it",
+            )
+    for place in dict.fromkeys(device.left.values()):
+        if place is not None:
+            yield stream_not_restored.diagnostic(
+                place,
+                "forward() ends with another stream current than it began with",
+                notes=("all that the caller issues from then on runs on that stream",),
+                help="enter the stream with a `with` block, or set the first one again",
+            )
+
+
+@rule("AUD103", "made-each-call", Severity.WARNING)
+def made_each_call(recorder: Recorder) -> Iterator[Diagnostic]:
+    """A stream is made anew in each call of forward().
+
+    Devices have a pool of 32 streams, and a new one is the next of the pool: after some calls it is a stream that
+    something else uses, and what was to overlap waits in one queue. Memory that was freed on the stream of one call is
+    not found by the next, so that the pool of memory grows.
+
+    Example:
+
+        def forward(self, x):
+            side = torch.cuda.Stream()
+
+    Use instead one stream for the life of the module:
+
+        def __init__(self):
+            self.side = torch.cuda.Stream()
+    """
+    made: dict[Span, list[int]] = {}
+    for number, queue in enumerate(recorder.device.queues):
+        if queue.made_in != NONE and queue.source is not None:
+            made.setdefault(queue.source, []).append(number)
+    for source, numbers in made.items():
+        calls = {recorder.device.queues[number].made_in for number in numbers}
+        if len(calls) > 1 and len(calls) > recorder.device.log.call:
+            yield made_each_call.diagnostic(
+                source,
+                f"the stream `{recorder.device.queues[numbers[0]].name}` is made in each call",
+                notes=("a device has 32 streams; the next ones are those again",),
+                help="make it once, in `__init__`",
+            )
+
+
+@rule("AUD104", "not-seen", Severity.WARNING)
+def not_seen(recorder: Recorder) -> Iterator[Diagnostic]:
+    """The address of a tensor goes to something that torch does not see.
+
+    A kernel that is launched by itself (Triton, an extension) reads or writes the tensor on the current stream, and
+    nothing is known of it: races with it cannot be found.
+
+    Example:
+
+        launch(x.data_ptr(), out.data_ptr(), n)
+
+    Use instead a declaration of what it reads and writes:
+
+        @streamsched.dsl.record.kernels.kernel(reads=("x",), writes=("out",))
+        def scale(x, out, n):
+            launch(x.data_ptr(), out.data_ptr(), n)
+    """
+    for name, source in dict.fromkeys(recorder.unseen):
+        if source is not None:
+            yield not_seen.diagnostic(
+                source,
+                f"the address of `{name}` is taken, and what happens to it is not seen",
+                notes=("what reads or writes it is not checked",),
+                help="declare the launch with `@kernel(reads=..., writes=...)`",
+            )
+
+
+@rule("AUD105", "event-recorded-again", Severity.INFO)
+def event_recorded_again(recorder: Recorder) -> Iterator[Diagnostic]:
+    """An event is recorded again in one call of forward().
+
+    That is legal outside of a graph: a wait means the last record issued before it. But moving a line then changes what
+    is waited for, without a word; npugraph_ex is misled by it (`event-recorded-twice-in-graph`).
+
+    Example:
+
+        e.record(); e.wait(side)
+        e.record(); e.wait(other)
+
+    Use instead an event for each record:
+
+        first.record(); first.wait(side)
+        second.record(); second.wait(other)
+    """
+    for first, again in recorder.device.again:
+        if again.source is not None and not recorder.device.per_call:
+            streams = [f"`{recorder.device.queues[entry.stream].name}`" for entry in (first, again)]
+            where = f"on {streams[0]}" if streams[0] == streams[1] else f"on {streams[0]}, then on {streams[1]}"
+            yield event_recorded_again.diagnostic(
+                again.source,
+                f"`{first.name}` is recorded twice in one call, {where}",
+                related=(Related(first.source, "recorded here first"),) if first.source else (),
+                help="use an event of its own for each record",
+            )
+
+
+RULES = (no_side_stream, stream_not_restored, made_each_call, not_seen, event_recorded_again)
+
+
+def findings(recorder: Recorder, span: Span) -> tuple[Diagnostic, ...]:
+    """What the run itself tells; `span` is where forward() begins."""
+    found = [*no_side_stream(recorder, span)]
+    for each in (stream_not_restored, made_each_call, not_seen, event_recorded_again):
+        found += each(recorder)
+    return tuple(found)

@@ -1,0 +1,81 @@
+"""What the text around a call says: the name that its result is bound to, and what it is called on."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from typing import NamedTuple, TypeAlias
+
+Extent: TypeAlias = tuple[int, int, int, int]
+"""Line, end line, column and end column of an expression: lines from 1, columns in bytes from 0."""
+
+RETURNED = ("return",)
+"""Stands for the names of what a function returns: the caller knows them."""
+
+
+class Texts(NamedTuple):
+    """One file: the names that each whole value is bound to, and every call."""
+
+    bound: dict[Extent, tuple[str, ...]]
+    calls: dict[Extent, ast.Call]
+
+
+def texts_of(filename: str) -> Texts:
+    """What the file says; nothing where it cannot be read or parsed."""
+    texts = Texts({}, {})
+    linecache.checkcache(filename)
+    try:
+        tree = ast.parse("".join(linecache.getlines(filename)))
+    except (SyntaxError, ValueError):
+        return texts
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+                texts.bound.update(_bindings(target, value))
+            case ast.NamedExpr(target=target, value=value):
+                texts.bound[_extent(value)] = _names(target)
+            case ast.Return(value=ast.expr() as value):
+                texts.bound[_extent(value)] = RETURNED
+            case ast.Call():
+                texts.calls[_extent(node)] = node
+    return texts
+
+
+def receiver(call: ast.Call) -> str:
+    """The expression that a method is called on, as people name it; empty for a plain function."""
+    return _name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+
+
+def argument(call: ast.Call, index: int = 0) -> str:
+    """The expression of an argument, as people name it; empty where it is none that names something."""
+    return _name(call.args[index]) if index < len(call.args) else ""
+
+
+def _bindings(target: ast.expr, value: ast.expr) -> dict[Extent, tuple[str, ...]]:
+    """What `target = value` binds: of `a, b = f(), g()` each by itself."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return {_extent(part): _names(name) for name, part in zip(target.elts, value.elts, strict=True)}
+    return {_extent(value): _names(target)}
+
+
+def _names(target: ast.expr) -> tuple[str, ...]:
+    if isinstance(target, ast.Tuple | ast.List):
+        return tuple(_name(item) for item in target.elts)
+    return (_name(target),)
+
+
+def _name(node: ast.expr) -> str:
+    """`x`, `self.x` and `d["x"]` are called x; anything else has no name."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="self"), attr=name):
+            return name
+        case ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return name
+        case ast.Attribute():
+            return ast.unparse(node)
+    return ""
+
+
+def _extent(node: ast.expr) -> Extent:
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset

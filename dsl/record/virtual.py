@@ -1,0 +1,99 @@
+"""Puts the virtual device in the place of `torch.cuda`, `torch.npu` and their kin, and takes it away again."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils.backend_registration import rename_privateuse1_backend
+
+from streamsched.dsl.record import namespace
+from streamsched.dsl.record.device_mode import DeviceMode
+from streamsched.dsl.record.dispatch import launches
+from streamsched.dsl.record.recorder import Recorder
+from streamsched.dsl.record.streams import VirtualStream
+from streamsched.dsl.trace.tracing import npu_stub
+
+_ABSENT = object()
+
+
+@contextlib.contextmanager
+def installed(recorder: Recorder) -> Iterator[None]:
+    """Run Python on the virtual device while the context lasts: what it issues is told to the recorder."""
+    npu = _npu_module(recorder)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.compiler.set_stance("force_eager"))  # it imports what looks at torch.cuda
+        stack.enter_context(npu_stub.standing_in())
+        sys.modules[npu_stub.NAME].npu = npu  # type: ignore[attr-defined]
+        stack.enter_context(_replaced(torch.cuda, namespace.namespace(recorder, "cuda")))
+        stack.enter_context(_replaced(torch, {**namespace.generic(recorder), "npu": npu}))
+        stack.enter_context(_replaced(torch.accelerator, namespace.accelerator(recorder)))
+        stack.enter_context(_module("torch.npu", npu))
+        stack.enter_context(_methods(recorder))
+        stack.enter_context(launches(recorder))
+        stack.enter_context(DeviceMode(recorder))
+        yield
+
+
+def _npu_module(recorder: Recorder) -> ModuleType:
+    """`torch.npu`, and that a device of that name exists."""
+    if torch._C._get_privateuse1_backend_name() != "npu":
+        rename_privateuse1_backend("npu")
+    module = ModuleType("torch.npu")
+    vars(module).update(namespace.namespace(recorder, "npu"))
+    vars(module).update(namespace.npu_only(recorder))
+    return module
+
+
+@contextlib.contextmanager
+def _replaced(owner: Any, attributes: dict[str, Any]) -> Iterator[None]:
+    before = {name: vars(owner).get(name, _ABSENT) for name in attributes}
+    for name, value in attributes.items():
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is _ABSENT:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, value)
+
+
+@contextlib.contextmanager
+def _module(name: str, module: ModuleType) -> Iterator[None]:
+    before = sys.modules.get(name)
+    sys.modules[name] = module
+    try:
+        yield
+    finally:
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+
+
+@contextlib.contextmanager
+def _methods(recorder: Recorder) -> Iterator[None]:
+    """`tensor.npu()`, `tensor.is_npu` and `module.npu()`, which torch_npu adds, and `record_stream`, which takes no
+    stream but a device's."""
+
+    def record_stream(tensor: torch.Tensor, stream: VirtualStream) -> None:
+        recorder.record_stream(tensor, stream.number)
+
+    def npu(tensor: torch.Tensor, device: Any = None, non_blocking: bool = False) -> torch.Tensor:
+        return tensor.to("npu", non_blocking=non_blocking)
+
+    def is_npu(tensor: torch.Tensor) -> bool:
+        return recorder.device.kind == "npu" and not recorder.is_on_host(tensor)
+
+    def module_npu(module: torch.nn.Module, device: Any = None) -> torch.nn.Module:
+        return module.to("npu")
+
+    tensor = {"npu": npu, "is_npu": property(is_npu), "record_stream": record_stream}
+    with _replaced(torch.Tensor, tensor), _replaced(torch.nn.Module, {"npu": module_npu}):
+        yield

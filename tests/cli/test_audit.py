@@ -1,0 +1,83 @@
+"""`streamsched audit`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from streamsched.cli.main import main
+
+pytest.importorskip("torch")
+
+SOURCE = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.cuda.Stream()
+
+    def forward(self, x):
+        main = torch.cuda.current_stream()
+        self.side.wait_stream(main)
+        with torch.cuda.stream(self.side):
+            y = x + 1
+        {join}
+        return y * 2
+
+def plain(x):
+    return x + 1
+
+def fails(x):
+    raise ValueError("no luck")
+"""
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "model.py"
+    path.write_text(SOURCE.format(join="pass"))
+    return path
+
+
+def test_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "model.py:Model", "--input", "x: bf16[4, 4]", "--output-format", "concise"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == (
+        "model.py:15:16: error ORD101 `mul` on `default` reads `y` that `add` on `side` writes, and nothing orders "
+        "them (RAW)\n"
+    )
+
+
+def test_clean(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model.write_text(SOURCE.format(join="main.wait_stream(self.side)"))
+    assert main(["audit", "model.py:Model", "--input", "x: bf16[4, 4]"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_nothing_on_a_side_stream_is_not_clean(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "model.py:plain", "--input", "x: f32[4]", "--output-format", "json"]) == 1
+    assert [each["code"] for each in json.loads(capsys.readouterr().out)] == ["AUD101"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["model.py:fails", "--input", "x: f32[4]"], "ValueError: no luck"),
+        (["model.py:plain", "--input", "y: f32[4]"], "input `y` is no parameter"),
+        (["model.py:plane"], "did you mean `plain`?"),
+        (["other.py:plain"], "other.py"),
+        (["model.py:plain", "--input", "x: f32[4"], "syntax-error"),
+    ],
+)
+def test_code_that_cannot_be_run(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", *words]) == 2
+    assert expected in capsys.readouterr().out
+
+
+def test_two_kinds_of_inputs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["audit", "model.py:plain", "--input", "x: f32[4]", "--inputs-from", "model.py:f"]) == 2
+    assert "not from both" in capsys.readouterr().err
