@@ -64,6 +64,7 @@ def command(
         fakes=fakes,
         world=world or 0,
         verbose=verbose,
+        in_process=True,
     )
     console.print_findings(list(audited.diagnostics), list(audited.texts), output_format, verbose)
     return console.exit_code(audited.diagnostics) if audited.program is not None else console.ABNORMAL

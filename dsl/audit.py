@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.record.log import FIRST_TIME
 from streamsched.dsl.syntax.parser import parse
+from streamsched.dsl.trace.request import TraceRequest
 
 if TYPE_CHECKING:
     from streamsched.dsl.record.session import Recording
@@ -47,10 +50,12 @@ def audit(
     fakes: str = "",
     world: int = 0,
     verbose: bool = False,
+    in_process: bool = False,
 ) -> Audited:
     """Run the forward() of `model` ("FILE-OR-PACKAGE:ATTR") `calls` times on the virtual device, and check the run.
 
     `inputs` are written as in `input` statements; `inputs_from` names a function that makes them. Nothing is raised.
+    For an NPU this happens in a process of its own, unless `in_process`: torch does not forget the name of a device.
     """
     options = {"--model": f'model "{model}"'}
     if inputs:
@@ -63,14 +68,26 @@ def audit(
     texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
     if has_errors(parsed.diagnostics):
         return Audited(None, parsed.diagnostics, texts)
+    request = trace_request(parsed.schedule, "")
+    if target == "cuda" or in_process:
+        program, found = _recorded(request, target, calls, verbose)
+    else:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
+            program, found = apart.submit(_recorded, request, target, calls, verbose).result()
+    return Audited(program, found, texts)
+
+
+def _recorded(
+    request: TraceRequest, target: str, calls: int, verbose: bool
+) -> tuple[Program | None, tuple[Diagnostic, ...]]:
     # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     from streamsched.dsl.record.run import record
 
-    recorded = record(trace_request(parsed.schedule, ""), target, calls, verbose)
+    recorded = record(request, target, calls, verbose)
     if recorded.recording is None:
-        return Audited(None, recorded.diagnostics, texts)
-    return Audited(recorded.recording.program(), audited(recorded.recording), texts)
+        return None, recorded.diagnostics
+    return recorded.recording.program(), audited(recorded.recording)
 
 
 def check_recorded(program: Program) -> tuple[Diagnostic, ...]:

@@ -40,8 +40,8 @@ def installed(recorder: Recorder) -> Iterator[None]:
 
 
 def _npu_module(recorder: Recorder) -> ModuleType:
-    """`torch.npu`, and that a device of that name exists."""
-    if torch._C._get_privateuse1_backend_name() != "npu":
+    """`torch.npu`; where code is for it, torch learns that there is a device of that name, and does not forget it."""
+    if recorder.device.kind == "npu" and torch._C._get_privateuse1_backend_name() != "npu":
         rename_privateuse1_backend("npu")
     module = ModuleType("torch.npu")
     vars(module).update(namespace.namespace(recorder, "npu"))
