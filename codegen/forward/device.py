@@ -6,6 +6,7 @@ from streamsched.codegen.spell.call import context_device, is_traced_device
 from streamsched.dsl.trace.model import Argument, Instance, Literal, Mapping, Sequence, Trace
 
 _TRACED = "device='meta'"
+_TRACED_REGION = "torch.autocast('meta'"
 
 
 def located(argument: Argument, trace: Trace) -> Argument:
@@ -27,6 +28,13 @@ def located_expression(expression: str, trace: Trace) -> str:
     if _TRACED not in expression or not _device(trace):
         return expression
     return expression.replace(_TRACED, f"device={_device(trace)}")
+
+
+def located_context(context: str, trace: Trace) -> str:
+    """A `with` expression, `torch.autocast('meta', ...)` on the forward's device."""
+    if not context.startswith(_TRACED_REGION) or not _device(trace):
+        return context
+    return context.replace(_TRACED_REGION, f"torch.autocast({_device(trace)}.type", 1)
 
 
 def _device(trace: Trace) -> str:

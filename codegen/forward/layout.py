@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from streamsched.codegen.forward.branches import Branches
+from streamsched.codegen.forward.device import located_context
 from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.nodes import Block, Comment, Function, Line, Node
 from streamsched.codegen.forward.statements import Statements
@@ -163,7 +164,8 @@ class _Setter:
         for context, run in groupby(entries, lambda entry: (entry.contexts or ())[depth : depth + 1]):
             inside = list(run)
             if context:
-                nodes.append(Block(context, tuple(self._nested(inside, depth + 1))))
+                located = tuple(located_context(each, self.trace) for each in context)
+                nodes.append(Block(located, tuple(self._nested(inside, depth + 1))))
             else:
                 nodes += [entry.node for entry in inside]
         return nodes

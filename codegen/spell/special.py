@@ -156,4 +156,6 @@ def _is_number(call: Call, argument: Argument) -> bool:
 def _has_dtype(call: Call, tensor: Argument, dtype: Argument) -> bool:
     if not isinstance(tensor, Ref) or not isinstance(dtype, Literal):
         return False
+    if any(context.startswith("torch.autocast") for op in call.trace.ops for context in op.contexts):
+        return False  # the dtypes are those without its casts
     return dtype.text == f"torch.{call.trace.values[tensor.value].dtype}"

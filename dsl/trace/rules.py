@@ -309,8 +309,9 @@ def autocast_not_traced(span: Span, related: tuple[Related, ...]) -> Diagnostic:
     package that it uses. Disabled regions change nothing and are not reported.
 
     Why is this bad: autocast casts on a real device and not on the meta device, so the trace has the ops, dtypes and
-    sizes of the model without it. The casts are kernels that no stream is chosen for and no check sees, and the
-    numbers of the generated code may differ from the model's.
+    sizes of the model without it. Generated code enters the region, and casts as the model does; but the casts are
+    kernels that no check sees, memory is counted in the dtypes without them, and where forward() asks for the dtype of
+    something that is cast (`y.to(z.dtype)`, `if z.dtype == ...`), the answer of the trace is built in.
 
     Example:
         with torch.autocast("npu", dtype=torch.float16):

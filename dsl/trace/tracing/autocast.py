@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.fx.experimental.proxy_tensor import PreDispatchTorchFunctionMode
 
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.failures import Place
@@ -26,9 +27,13 @@ class Regions:
 
 @contextlib.contextmanager
 def watched(internals: Internals, sources: Sources) -> Iterator[Regions]:
-    """Note the regions that are entered while the context lasts; let those pass that this machine cannot enter."""
+    """Note the regions that are entered while the context lasts.
+
+    Those that this machine cannot enter are in the graph as they are written, and do nothing meanwhile.
+    """
     regions = Regions()
     asked: weakref.WeakKeyDictionary[Any, Place | None] = weakref.WeakKeyDictionary()
+    written: weakref.WeakKeyDictionary[Any, tuple[Any, Any, bool]] = weakref.WeakKeyDictionary()
     cls = torch.autocast
     make: Callable[..., None] = cls.__init__
     enter: Callable[..., Any] = cls.__enter__
@@ -37,20 +42,36 @@ def watched(internals: Internals, sources: Sources) -> Iterator[Regions]:
         if enabled:
             asked[self] = _place(sys._getframe(1), internals, sources)
         if isinstance(device_type, str) and not _is_available(device_type):
-            device_type, dtype, enabled = "cpu", None, False
+            make(self, "cpu", None, False, cache_enabled)
+            written[self] = device_type, dtype, enabled
+            return
         make(self, device_type, dtype, enabled, cache_enabled)
+        if enabled and not self._enabled:  # the device is not there
+            written[self] = device_type, dtype, enabled
 
     def entered(self: Any) -> Any:
         place = asked.get(self)
         if place is not None and place not in regions.enabled:
             regions.enabled.append(place)
-        return enter(self)
+        result = enter(self)
+        if self in written:
+            _rewrite_node(*written[self])
+        return result
 
     cls.__init__, cls.__enter__ = made, entered  # type: ignore[method-assign]
     try:
         yield regions
     finally:
         cls.__init__, cls.__enter__ = make, enter  # type: ignore[method-assign]
+
+
+def _rewrite_node(device: Any, dtype: Any, enabled: bool) -> None:
+    """Let the region that was entered last be in the graph as it is written."""
+    modes: list[Any] = torch.overrides._get_current_function_mode_stack()  # type: ignore[no-untyped-call]
+    for mode in modes:
+        if isinstance(mode, PreDispatchTorchFunctionMode):
+            node = mode.enter_autocast_nodes[-1]
+            node.args = (device, dtype, enabled, node.args[3])
 
 
 def _is_available(device_type: str) -> bool:
