@@ -1,4 +1,4 @@
-"""Verifies examples on the simulated NPU: `matrix_child.py ORDERS RUNS EXAMPLE...`."""
+"""Verifies examples on the simulated NPU: `matrix_child.py ORDERS RUNS EXAMPLE...`, runs as digits: `012`."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ RUNS: tuple[tuple[str, tuple[tuple[str, bool], ...]], ...] = (
 
 
 def main() -> None:
-    orders, runs = map(int, sys.argv[1:3])
+    orders, runs = int(sys.argv[1]), [RUNS[int(digit)] for digit in sys.argv[2]]
     for name in sys.argv[3:]:
-        for engine, options in RUNS[:runs]:
+        for engine, options in runs:
             request = Request(schedule(name), engine, orders, instead=(SIZES | SCOPED)[name], options=options)
             device = device_of(request)
             found = loaded(name, engine)
