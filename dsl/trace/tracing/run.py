@@ -34,7 +34,7 @@ from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
-from streamsched.dsl.trace.tracing.scope import trace_scope
+from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
 from streamsched.dsl.trace.tracing.world import ranks
 
 

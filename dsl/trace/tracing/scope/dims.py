@@ -12,7 +12,7 @@ import torch.utils._pytree as pytree
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace.request import InputTensor
 from streamsched.dsl.trace.tracing.dims import Dims
-from streamsched.dsl.trace.tracing.scope_capture import Call
+from streamsched.dsl.trace.tracing.scope.capture import Call
 
 _OTHER = 23
 """Where the sizes of the second run begin."""

@@ -19,13 +19,13 @@ from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
 from streamsched.dsl.trace.tracing.flags import common_flags
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.scope_capture import Call, Export, capture
-from streamsched.dsl.trace.tracing.scope_constants import Unheld, unified
-from streamsched.dsl.trace.tracing.scope_dims import dims_of_calls
-from streamsched.dsl.trace.tracing.scope_groups import advise
-from streamsched.dsl.trace.tracing.scope_likeness import alike
-from streamsched.dsl.trace.tracing.scope_match import Difference, Match, match
-from streamsched.dsl.trace.tracing.scope_select import select, shown
+from streamsched.dsl.trace.tracing.scope.capture import Call, Export, capture
+from streamsched.dsl.trace.tracing.scope.constants import Unheld, unified
+from streamsched.dsl.trace.tracing.scope.dims import dims_of_calls
+from streamsched.dsl.trace.tracing.scope.groups import advise
+from streamsched.dsl.trace.tracing.scope.likeness import alike
+from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
+from streamsched.dsl.trace.tracing.scope.select import select, shown
 
 TraceRoot = Callable[[torch.nn.Module, Inputs, Dims], Traced]
 """Traces a module, called with inputs of some dynamic dims, as if it were the whole model."""

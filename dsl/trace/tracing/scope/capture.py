@@ -21,7 +21,7 @@ from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.known import KnownNumbers
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.scope_copies import Copying, MetaTensors
+from streamsched.dsl.trace.tracing.scope.copies import Copying, MetaTensors
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import torch
 from streamsched.dsl.diagnostic import Edit, Fix
 from streamsched.dsl.globs import compile_glob
 from streamsched.dsl.trace.request import ScopeRequest
-from streamsched.dsl.trace.tracing.scope_select import is_of_class, shown
+from streamsched.dsl.trace.tracing.scope.select import is_of_class, shown
 
 _LISTED = 8
 

@@ -13,7 +13,7 @@ from streamsched.dsl.trace.model import Trace, refs
 from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor, subscript
 from streamsched.dsl.trace.tracing.arguments import literal
 from streamsched.dsl.trace.tracing.attributes import is_of_every_module
-from streamsched.dsl.trace.tracing.scope_match import INDEX, Match, Place
+from streamsched.dsl.trace.tracing.scope.match import INDEX, Match, Place
 
 _DEPTH = 3
 

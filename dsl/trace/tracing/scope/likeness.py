@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from streamsched.dsl.trace.tracing.scope_capture import Call
+from streamsched.dsl.trace.tracing.scope.capture import Call
 
 _PLAIN = (
     type(None), bool, int, float, complex, str, bytes, type(Ellipsis), range,
