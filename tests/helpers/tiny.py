@@ -31,6 +31,7 @@ operand overlaps itself."""
 SCOPED = {
     "deepseek_v3": _MASKED,
     "deepseek_v3_attention": _MASKED,
+    "deepseek_v3_layer": _MASKED,
     "llama_decode": ('model "model.py:tiny"', 'inputs from "model.py:decode_tiny"'),
     "qwen3_moe": _MASKED,
     "whisper_encoder": ('model "model.py:tiny"', "input input_features: f16[1, 8, 32]"),

@@ -1,4 +1,4 @@
-"""verify on the CPU: it agrees on every example, and sees every sync that is taken out of the plan."""
+"""verify on the CPU: it sees every sync that is taken out of the plan. test_examples has it agree on every example."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner
-from tiny import NEEDS_NPU, TINY, loaded, schedule
+from tiny import loaded, schedule
 
 from streamsched.cli.main import cli
 from streamsched.dsl.program.edit import without
@@ -17,14 +17,6 @@ from streamsched.verify.compare import differences
 from streamsched.verify.live import State
 from streamsched.verify.request import Request
 from streamsched.verify.run import verify
-
-
-@pytest.mark.parametrize("name", sorted(TINY.keys() - NEEDS_NPU))
-def test_every_example_agrees(name: str) -> None:
-    verdict = verify(loaded(name, "npu"), Request("", orders=4))
-    assert not isinstance(verdict, tuple), verdict
-    assert verdict.agrees, (verdict.failures, verdict.differences[:3])
-    assert len(verdict.orders) == 6
 
 
 def carries_data(program: Program, wait: int) -> bool:
