@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from forwards import forward_lines
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.check.registry import check
@@ -65,13 +66,7 @@ def generated(folder: Path, body: str, statements: str = "", calls: int = 2) -> 
         results = [model(x.clone(), state) for model, state in zip((original, other), states, strict=True)]
         assert torch.equal(*results)
         assert {key: str(value) for key, value in states[0].items()} == {k: str(v) for k, v in states[1].items()}
-    lines = text[text.index("def forward") : text.index("def apply")].splitlines()[1:]
-    stripped = [line.strip() for line in lines]
-    return [
-        line
-        for line in stripped
-        if line and not line.startswith(("#", "del ", "if _mismatch", "return self.scheduled_before"))
-    ]
+    return [line for line in forward_lines(text) if not line.startswith(("#", "del "))]
 
 
 def test_calls_that_run_again_assign_themselves(tmp_path: Path) -> None:

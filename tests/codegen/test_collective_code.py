@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+from forwards import forward_lines
 from modelled import Planned, plan_model
 
 from streamsched.codegen.emitter import generate
@@ -51,10 +52,7 @@ module "shared" -> value "return"
 
 def forward(program: Program, target: str) -> list[str]:
     """The lines of the forward behind its guard."""
-    text = generate(program, target)
-    lines = text[text.index("def forward") : text.index("def apply")].splitlines()
-    stripped = [line.strip() for line in lines[1:] if line]
-    return stripped[stripped.index('side = self.scheduled_streams["side"]') :] if target != "cpu" else stripped
+    return forward_lines(generate(program, target))
 
 
 def test_the_forward(planned: Planned) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from forwards import forward_lines
 from modelled import Planned
 
 from streamsched.codegen.emitter import generate
@@ -23,10 +24,8 @@ class Mlp(nn.Module):
 
 def body(program: Program, target: str = "npu") -> list[str]:
     """The statements of the forward, without indentation, comments, syncs and the check of the call."""
-    text = generate(program, target)
-    lines = text[text.index("def forward") : text.index("def apply")].splitlines()[1:]
-    stripped = filter(None, map(str.strip, lines))
-    return [line for line in stripped if not line.startswith(("#", "if _mismatch")) and "scheduled_" not in line]
+    lines = forward_lines(generate(program, target))
+    return [line for line in lines if line[0] != "#" and "scheduled_" not in line]
 
 
 def test_a_module_called_twice_is_judged_call_by_call(planned: Planned) -> None:

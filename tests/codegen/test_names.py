@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from forwards import forward_lines
 from modelled import Planned
 from plans import program_of
 from traces import TraceBuilder
@@ -17,9 +18,7 @@ SIDE = "sync auto\nstream side\n"
 
 
 def body(program: Program, target: str = "npu") -> list[str]:
-    text = generate(program, target)
-    lines = text[text.index("def forward") : text.index("def apply")].splitlines()
-    return [line.strip() for line in lines[1:] if line.strip()]
+    return forward_lines(generate(program, target))
 
 
 def test_a_name_is_bound_again_as_in_the_source() -> None:
