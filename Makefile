@@ -2,6 +2,7 @@
 #   make demo        the main job on a small example
 #   make test        ruff, mypy and the tests, on the simulated NPU too
 #   make verify-all  the tests on the simulated NPU with every order, every removal and 200 random schedules
+#   make venv-npu    .venv-npu alone: streamsched with torch_npu, for verify --engine npugraph_ex
 #   make bench       measurements
 PYTHON ?= python3
 JOBS ?= 2
@@ -18,7 +19,7 @@ DEMO_READY := .venv/.demo-$(FILES)
 TEST_READY := .venv/.test-$(FILES)
 NPU_READY := .venv-npu/.ready-$(FILES)
 
-.PHONY: demo test test-npu verify-all lint bench clean
+.PHONY: demo test test-npu venv-npu verify-all lint bench clean
 
 demo: $(DEMO_READY)
 	@echo
@@ -48,6 +49,8 @@ else
 test-npu verify-all:
 	@echo "SKIPPED: the tests on the simulated NPU need a C++ compiler, and '$(CXX)' is not on PATH (Debian: apt-get install g++)"
 endif
+
+venv-npu: $(NPU_READY)
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .

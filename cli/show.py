@@ -14,6 +14,8 @@ from streamsched.cli import console
 def command(schedule: str) -> int:
     """Show what a schedule makes of its model: streams side by side, why each sync is there, lifetimes.
 
+    Exits with 0 when there is a table to show, warnings or not, and with 1 where errors stand in its way.
+
     \b
     Example:
         streamsched show model.sched
@@ -29,4 +31,4 @@ def command(schedule: str) -> int:
     from streamsched.codegen.pictures.show import show
 
     click.echo(show(loaded.program).rstrip("\n"))
-    return console.exit_code(loaded.diagnostics)
+    return console.FINDINGS if loaded.failed else console.CLEAN

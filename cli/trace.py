@@ -18,7 +18,8 @@ def command(schedules: tuple[str, ...], output: str | None, verbose: bool) -> in
     """Trace the models of schedules, each into FILE.trace.json.gz beside it.
 
     Nothing is computed and no weights are loaded: the model runs on the meta device. This needs torch; every other
-    verb works from the saved trace without it, so commit the trace with the schedule.
+    verb works from the saved trace without it, so commit the trace with the schedule. Exits with 0 when the trace is
+    written, warnings or not, and with 1 where errors stand in its way.
 
     \b
     Example:
@@ -51,4 +52,4 @@ def _trace(schedule: str, output: str | None, verbose: bool) -> int:
     from streamsched.dsl.trace.store import save
 
     files.replace_file(output or loaded.file.trace_path, lambda beside: save(trace, beside))
-    return console.exit_code(found)
+    return console.CLEAN

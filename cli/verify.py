@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
     help="Integers to draw an input from, both ends included: ids=0..31999. Left out: up to the size of what the input "
     "indexes where the model shows it, else 0..7.",
 )
-@click.option("--verbose", is_flag=True, help="Show everything that differs, tracebacks, and the whole launch log.")
+@click.option(
+    "--verbose", is_flag=True, help="Show everything that differs, all orders, tracebacks, and the whole launch log."
+)
 def command(
     schedules: tuple[str, ...],
     engine: str,
@@ -64,14 +67,16 @@ def command(
     The engine cpu needs no device: it runs the ops of the plan one by one, in random orders that the plan's
     happens-before allows, and overwrites freed blocks as early as an allocator may. The engines npugraph_ex and npu run
     the real torch_npu, on an NPU if there is one, else on a simulated NPU under adversarial stream orders; cuda needs a
-    GPU. Agreement is bit for bit. A model that is too large is verified in a smaller size with --model and --input or
-    --inputs-from. Several schedules for one model are applied to it together.
+    GPU. Agreement is bit for bit. The forward is generated anew: a file that `gen` wrote before is not looked at, and
+    `gen --check` says whether it is what would be generated. A model that is too large is verified in a smaller size
+    with --model and --input or --inputs-from. Several schedules for one model are applied to it together.
 
     \b
     Exit code:
-        0  all outputs agree
-        1  outputs differ, or the schedule or its model has findings
+        0  all outputs agree, warnings or not
+        1  outputs differ, or the schedule or its model has errors
         2  nothing could be compared: the original raises, an operator has no kernel, an engine is missing
+        130  interrupted by Ctrl-C
 
     \b
     Example:
@@ -84,8 +89,10 @@ def command(
     from streamsched.dsl.pipeline import load
     from streamsched.verify.request import Request
 
+    _refuse_repeated("schedule", map(os.path.realpath, schedules), schedules)
     instead = _stand_ins(model, inputs, inputs_from)
     request = Request(schedules[0], engine, orders, calls, seed, instead, (), _ranges(ranges), verbose, schedules[1:])
+    _check(request)
     loaded: list[Loaded] = []
     with console.tracing() as progress:
         target = None if engine == "cpu" else engine
@@ -112,13 +119,35 @@ def _stand_ins(model: str | None, inputs: tuple[str, ...], inputs_from: str | No
     return tuple(statement for _, text, statement in given if text is not None)
 
 
+def _refuse_repeated(what: str, keys: Iterable[str], spelled: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for key, text in zip(keys, spelled, strict=True):
+        if key in seen:
+            raise click.UsageError(f"the {what} {text} is given twice")
+        seen.add(key)
+
+
+def _check(request: Request) -> None:
+    """Fail for what cannot be verified, before anything is traced."""
+    from streamsched.verify.agreement import check_request
+    from streamsched.verify.verdict import CannotRunError
+
+    try:
+        check_request(request)
+    except CannotRunError as error:
+        raise console.Failure(str(error)) from error
+
+
 def _ranges(texts: tuple[str, ...]) -> tuple[Range, ...]:
     from streamsched.verify.ranges import parse_range
 
     try:
-        return tuple(map(parse_range, texts))
+        ranges = tuple(map(parse_range, texts))
     except ValueError as error:
         raise click.UsageError(f"--range: {error}") from error
+    names = [given.name for given in ranges]
+    _refuse_repeated("range of input", names, names)
+    return ranges
 
 
 def _refuse_npu_model(loaded: Loaded) -> None:
@@ -139,7 +168,8 @@ def _verify(loaded: list[Loaded], request: Request) -> int:
     except CannotRunError as error:
         if request.verbose and error.details:
             console.say(error.details)
-        raise console.Failure(str(error)) from error
+        hint = "\n--verbose shows the traceback" if error.details and not request.verbose else ""
+        raise console.Failure(f"{error}{hint}") from error
     if isinstance(verdict, tuple):
         _report(loaded[0], verdict)
         return console.FINDINGS

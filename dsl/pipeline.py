@@ -89,6 +89,11 @@ def load_trace(path: str, *, verbose: bool = False, progress: Progress | None = 
     return _traced(_parsed(path), verbose, progress)
 
 
+def load_parsed(path: str, *, instead: tuple[str, ...] = ()) -> Loaded:
+    """Read and parse the schedule at `path`, with `instead` as in `load`, and no more. Raises `ReadError`."""
+    return _parsed(path, instead)
+
+
 @dataclass(frozen=True, slots=True)
 class Formatted:
     """A schedule's text as it should look; None where syntax errors leave part of it unread, with what was found."""

@@ -25,7 +25,10 @@ def main() -> None:
         prog="python -m streamsched.npu_sim", description="Run a program on the simulated NPU."
     )
     parser.add_argument(
-        "--order", type=_order, help="stream order: serial (default), side_first, side_last, random:SEED ..."
+        "--order",
+        type=_order,
+        help="stream order: serial (default), side_first, side_last, random:SEED ...; where `verify` says side streams "
+        "first, side streams last, random order 7: side_first, side_last, random:7",
     )
     parser.add_argument("--log", type=Path, help="write the launch log here, as JSON lines")
     parser.add_argument("program", help="a Python file")

@@ -76,31 +76,47 @@ def find_wheel() -> Wheel:
 def build() -> Path:
     """The folder with the built libraries; builds them when they are not there yet. Raises BuildError."""
     wheel = find_wheel()
-    compiler = _find_compiler()
+    _check_machine()
     folder = _cache_root() / _key(wheel)
-    if (folder / "lib").is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(folder.with_suffix(".lock")):
-        if not (folder / "lib").is_dir():
-            _build_beside(folder, wheel, compiler)
+    try:
+        if (folder / "lib").is_dir():
+            return folder
+        compiler = _find_compiler()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(folder.with_suffix(".lock")):
+            if not (folder / "lib").is_dir():
+                _build_beside(folder, wheel, compiler)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        where = f"{error.filename}: " if error.filename else ""
+        raise BuildError(
+            f"its cache folder {folder.parent} cannot be used: {where}{why}\n"
+            "Name a folder that can be written in the environment variable XDG_CACHE_HOME."
+        ) from error
     return folder
 
 
-def _find_compiler() -> str:
-    name = os.environ.get("CXX", "g++")
-    compiler = shutil.which(name)
-    if compiler is None:
-        raise BuildError(
-            f"no C++ compiler: {name!r} is not on PATH, and the simulated NPU is built with it on first use.\n"
-            "Install one (Debian: apt-get install g++), or name it in the environment variable CXX."
-        )
+def _check_machine() -> None:
     if platform.machine() != "x86_64":
         raise BuildError(
             f"the simulated NPU runs on x86_64 only, this machine is {platform.machine()}: "
             "reading the operators' arguments depends on the calling convention (src/trampoline_x86_64.S)"
         )
-    return compiler
+
+
+def _find_compiler() -> str:
+    name = os.environ.get("CXX", "g++")
+    compiler = shutil.which(name)
+    if compiler is not None:
+        return compiler
+    if os.path.dirname(name):
+        where = "is not executable" if os.path.exists(name) else "does not exist"
+    else:
+        where = "is not on PATH"
+    raise BuildError(
+        f"no C++ compiler: {name!r} {where}, and the simulated NPU is built with it on first use.\n"
+        "Install one (Debian: apt-get install g++), or name it in the environment variable CXX."
+    )
 
 
 def _cache_root() -> Path:
@@ -131,8 +147,11 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _build_beside(folder: Path, wheel: Wheel, compiler: str) -> None:
-    if sys.stderr.isatty():
-        print("Building the simulated NPU (once, less than half a minute) ...", file=sys.stderr)
+    print(
+        "Building the simulated NPU, once: half a minute on two idle cores, minutes on busy ones ...",
+        file=sys.stderr,
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".building-") as scratch:
         work = Path(scratch) / "work"
         work.mkdir()
@@ -219,8 +238,10 @@ def _run(command: list[str]) -> None:
 def wheel_problem() -> str | None:
     """Why nothing can run on the simulated NPU in this environment, or None. Builds nothing."""
     try:
-        find_wheel()
-        _find_compiler()
+        wheel = find_wheel()
+        _check_machine()
+        if not os.path.isdir(_cache_root() / _key(wheel) / "lib"):
+            _find_compiler()
     except BuildError as error:
         return str(error)
     return None

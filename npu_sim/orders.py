@@ -22,6 +22,12 @@ class Order:
     def __str__(self) -> str:
         return self.kind if self.number is None else f"{self.kind}:{self.number}"
 
+    @property
+    def words(self) -> str:
+        """What reports call it: `side streams first`, `random order 7`."""
+        name = {"side_first": "side streams first", "side_last": "side streams last"}.get(self.kind)
+        return name or (f"{self.kind} order" if self.number is None else f"{self.kind} order {self.number}")
+
 
 SERIAL = Order("serial")
 """As the host issued the tasks: the reference. It hides every missing sync."""

@@ -13,6 +13,7 @@ from streamsched.codegen.emitter import generate
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.containers import tensors
+from streamsched.verify.causes import in_words
 from streamsched.verify.compare import differences
 from streamsched.verify.generated import load_generated
 from streamsched.verify.interpreter import Interpreter
@@ -24,7 +25,7 @@ from streamsched.verify.samples import Sample
 from streamsched.verify.sizes import dims_of
 from streamsched.verify.tasks import tasks_of
 from streamsched.verify.unsupported import original_raises
-from streamsched.verify.verdict import CannotRunError, Difference, Failure, Verdict, in_words, traceback_of
+from streamsched.verify.verdict import CannotRunError, Difference, Failure, Verdict, traceback_of
 
 GENERATED = "the generated forward"
 
@@ -125,7 +126,7 @@ def _generated(texts: Sequence[str], live: Live, samples: Sequence[Sample]) -> I
         try:
             expected = original(*args, **kwargs)
         except Exception as error:
-            raise original_raises(error) from error
+            raise original_raises(error, live.integers) from error
         ours, named = live.call(sample)
         torch.manual_seed(call)
         yield from differences(scheduled(*ours, **named), expected, GENERATED, call)

@@ -25,6 +25,7 @@ from streamsched.verify.request import Request
 from streamsched.verify.samples import Sample
 from streamsched.verify.sizes import dims_of
 from streamsched.verify.steering import Delay, Steering
+from streamsched.verify.stream_numbers import scheduled_streams, stream_names
 from streamsched.verify.unsupported import missing_kernel, original_raises, other_mode
 from streamsched.verify.verdict import Difference, Failure, Verdict
 
@@ -70,16 +71,18 @@ def verify_on_device(
     failed: list[Failure] = []
     records: tuple[Record, ...] = ()
     names: list[str] = []
+    streams: dict[int, str] = {}
     with torch.no_grad():
         try:
             reference = expected(live, request, device, samples)
         except Exception as error:
-            raise original_raises(error) from error
+            raise original_raises(error, live.integers) from error
         texts = [generate(each, request.engine) for each in (program, *others)]
         subject = bound(texts[0], live, request, device, texts[1:])
         start = State.of(subject.module)
         try:
             if device.serial is not None:
+                streams = stream_names(subject.module, device.name)
                 records = first_launches(subject, live, samples, device)
             for steering in device.steerings or _delays(subject.module, device):
                 names.append(steering.name)
@@ -97,7 +100,7 @@ def verify_on_device(
         request.calls,
         tuple(found),
         tuple(failed),
-        evidence(records, request.verbose) if found or failed else (),
+        evidence(records, request.verbose, streams) if found or failed else (),
     )
 
 
@@ -167,8 +170,7 @@ def _compiled(model: torch.nn.Module, request: Request) -> Any:
 
 def _delays(scheduled: torch.nn.Module, device: Device) -> tuple[Steering, ...]:
     """A delay on each side stream in turn."""
-    found = (vars(module).get("scheduled_streams", {}) for module in scheduled.modules())
-    streams: dict[str, Any] = next(filter(None, found), {})
+    streams = scheduled_streams(scheduled)
     return tuple(Delay(name, lambda: streams, device.name) for name in sorted(streams))
 
 

@@ -8,7 +8,7 @@ to its last, so that interleaved columns of one tensor count as touching.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from streamsched.dsl.diagnostic import Span
@@ -36,18 +36,24 @@ def captured(records: Iterable[Record]) -> tuple[Record, ...]:
     return tuple(kept)
 
 
-def program_of(records: Sequence[Record], file: str = "launches.jsonl") -> Program:
+def program_of(
+    records: Sequence[Record], file: str = "launches.jsonl", streams: Mapping[int, str] | None = None
+) -> Program:
     """The program that a log holds: one graph of it (see `captured`), or what was issued eagerly.
 
     Entry writes what is read before anything here writes it, and exit reads everything; all other streams must be
     forked and joined. Each step's source is its line in `file`. An event that is recorded again counts as a new one, as
-    a wait means the last record issued before it.
+    a wait means the last record issued before it. `streams` are names for the device's streams.
     """
-    main = next((r.stream for r in records if r.call == "capture_begin" and r.stream is not None), MAIN)
-    reader = _Reader(_boundaries(records), file, {main: DEFAULT})
+    reader = _Reader(_boundaries(records), file, {main_stream(records): DEFAULT}, streams or {})
     for record in records:
         reader.read(record)
     return reader.program()
+
+
+def main_stream(records: Iterable[Record]) -> int:
+    """The device's number of the caller's stream: the one that a capture began on, else torch_npu's default stream."""
+    return next((r.stream for r in records if r.call == "capture_begin" and r.stream is not None), MAIN)
 
 
 def _boundaries(records: Iterable[Record]) -> list[int]:
@@ -63,6 +69,7 @@ class _Reader:
     boundaries: list[int]
     file: str
     streams: dict[int, int]
+    named: Mapping[int, str]
     steps: list[Step] = field(default_factory=list)
     names: list[str] = field(default_factory=lambda: ["default"])
     storages: dict[int, int] = field(default_factory=dict)  # by the number of the stretch
@@ -112,7 +119,7 @@ class _Reader:
     def _stream(self, number: int) -> int:
         if number not in self.streams:
             self.streams[number] = len(self.names)
-            self.names.append("the host's" if number == _HOST else f"s{number}")
+            self.names.append("the host's" if number == _HOST else self.named.get(number, f"s{number}"))
         return self.streams[number]
 
     def _event(self, number: int) -> int:

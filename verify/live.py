@@ -42,6 +42,11 @@ class Live:
     example: Callable[[str], Inputs]
     inputs: tuple[Input, ...]
 
+    @property
+    def integers(self) -> tuple[str, ...]:
+        """The names of the inputs that may index."""
+        return tuple(entry.name for entry in self.inputs if entry.is_integer)
+
     def sizes(self, dims: Iterable[NamedDim], seed: int) -> dict[str, int]:
         """Random sizes of the dynamic dims, within the bounds that `dims` have."""
         named = dict.fromkeys(dim for entry in self.inputs for dim in entry.dims if isinstance(dim, str))

@@ -67,7 +67,7 @@ def parts_of(trace: Trace, live: Live, samples: Sequence[Sample]) -> list[Part]:
             except CannotRunError:
                 raise
             except Exception as error:
-                raise original_raises(error) from error
+                raise original_raises(error, live.integers) from error
     return parts
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from streamsched.dsl.nearest import did_you_mean
 
 _RANGE = re.compile(r"\s*(\S.*?)\s*=\s*(-?\d+)\s*\.\.\s*(-?\d+)\s*")
 
@@ -29,3 +32,10 @@ def parse_range(text: str) -> Range:
     if low > high:
         raise ValueError(f"`{text}` holds no integer; write the lower end first: {name}={high}..{low}")
     return Range(name, low, high)
+
+
+def unknown_input(name: str, known: Iterable[str]) -> str:
+    """What to say of a range for an input that there is not."""
+    names = list(known)
+    advice = did_you_mean(name, names) or f"the inputs are {', '.join(names)}"
+    return f"--range: there is no input `{name}`; {advice}"

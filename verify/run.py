@@ -14,8 +14,8 @@ from pathlib import Path
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.files import STDIN
 from streamsched.dsl.pipeline import Loaded, trace_request
-from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.tracing.isolation import imports_npu
+from streamsched.verify.agreement import same_model
 from streamsched.verify.request import Request, request_to_json, verdict_from_json
 from streamsched.verify.unsupported import fallbacks
 from streamsched.verify.verdict import CannotRunError, Verdict
@@ -31,16 +31,18 @@ def verify(loaded: Loaded, request: Request, others: Sequence[Loaded] = ()) -> V
 
     Raises `CannotRunError`.
     """
-    _same_model((loaded, *others))
+    schedules = (loaded, *others)
+    asked = [trace_request(each.schedule, each.file.base) for each in schedules]
+    same_model([each.file.path for each in schedules], asked)
     # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     if request.engine != "cpu":
         return _in_child(request)
-    programs = [each.program for each in (loaded, *others) if each.program is not None]
+    programs = [each.program for each in schedules if each.program is not None]
     from streamsched.verify.cpu import verify_on_cpu
     from streamsched.verify.live import live
 
-    traced = trace_request(loaded.schedule, loaded.file.base)
+    traced = asked[0]
     try:
         with live(traced, request) as alive:
             if not isinstance(alive, Diagnostic):
@@ -52,25 +54,6 @@ def verify(loaded: Loaded, request: Request, others: Sequence[Loaded] = ()) -> V
         if NEEDS_NPU in str(error) or not imports_npu(Path(traced.base, traced.file)):
             raise
         raise CannotRunError(f"{error}; the model imports torch_npu: try --engine npu", error.details) from error
-
-
-def _same_model(schedules: Sequence[Loaded]) -> None:
-    """Raise `CannotRunError` if the schedules do not call the same model with the same inputs."""
-    first, *others = (trace_request(each.schedule, each.file.base) for each in schedules)
-    for other, each in zip(others, schedules[1:], strict=True):
-        for what in ("model", "input"):
-            if _called(first, what) != _called(other, what):
-                raise CannotRunError(
-                    f"cannot run: {schedules[0].file.path} and {each.file.path} have different `{what}` statements; "
-                    f"schedules that are verified together apply to one model, called in one way"
-                )
-
-
-def _called(request: TraceRequest, what: str) -> object:
-    """What a request says of its model or of its inputs, wherever its schedule lies."""
-    if what == "model":
-        return os.path.realpath(os.path.join(request.base, request.file)), request.attribute
-    return request.inputs, request.inputs_from
 
 
 def wants_npu(found: Diagnostic) -> bool:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace.dims import evaluate_all
 from streamsched.dsl.trace.model import Dim
-from streamsched.verify.ranges import Range
+from streamsched.verify.ranges import Range, unknown_input
 from streamsched.verify.verdict import CannotRunError
 
 LARGEST_INTEGER = 7
@@ -45,8 +44,7 @@ def bounded(inputs: Sequence[Input], ranges: Iterable[Range]) -> tuple[Input, ..
     found = {entry.name: entry for entry in inputs}
     for given in ranges:
         if given.name not in found:
-            advice = did_you_mean(given.name, found) or f"the inputs are {', '.join(found)}"
-            raise CannotRunError(f"--range: there is no input `{given.name}`; {advice}")
+            raise CannotRunError(unknown_input(given.name, found))
         known = found[given.name]
         if not known.is_integer:
             kind = str(known.dtype).removeprefix("torch.")

@@ -35,8 +35,8 @@ class SimulatedOrder:
 
     @property
     def name(self) -> str:
-        """The order as the launch log spells it."""
-        return f"order {self.order}"
+        """The order in the words of every engine."""
+        return self.order.words
 
     def prepare(self) -> None:
         """Set the order, and spoil the free blocks."""

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.trace.request import EAGER
 from streamsched.npu_sim import control, environment
-from streamsched.verify.verdict import CannotRunError, in_words, traceback_of
+from streamsched.verify.causes import in_words, is_wrapped
+from streamsched.verify.verdict import CannotRunError, traceback_of
 
 _NO_KERNEL = re.compile(r"(\w+) has no (?:kernel|entry)")
 _NO_SUCH_INDEX = re.compile(r"out of range|out of bounds|is outside of")
@@ -16,12 +17,22 @@ _NO_SUCH_INDEX = re.compile(r"out of range|out of bounds|is outside of")
 _FALLBACK = re.compile(r"The operator '([\w:.]+)' is not currently supported on the NPU backend and will fall back")
 
 
-def original_raises(error: Exception) -> CannotRunError:
-    """What it means that the original forward raised on the device of this process."""
+def original_raises(error: Exception, inputs: Sequence[str] = ()) -> CannotRunError:
+    """What it means that the original forward raised on the device of this process.
+
+    `inputs` are the names of the integer inputs, one of which may have indexed out of range.
+    """
+    lacking = missing_kernel(error)
+    if lacking is not None:
+        return lacking
+    details = traceback_of(error)
+    if is_wrapped(error, "BackendCompilerFailed"):
+        return CannotRunError(f"cannot run: npugraph_ex cannot compile the original: {in_words(error)}", details)
+    if is_wrapped(error, "TorchDynamoException") and not is_wrapped(error, "ObservedException"):
+        return CannotRunError(f"cannot run: torch.compile cannot trace the original: {in_words(error)}", details)
     said = _device_error() or in_words(error)
-    return missing_kernel(error) or CannotRunError(
-        f"cannot run: the original forward raises on random inputs: {said}{_advice(said)}",
-        traceback_of(error),
+    return CannotRunError(
+        f"cannot run: the original forward raises on random inputs: {said}{_advice(said, inputs)}", details
     )
 
 
@@ -55,10 +66,13 @@ def _device_error() -> str | None:
     return control.error() if environment.inside() else None
 
 
-def _advice(said: str) -> str:
+def _advice(said: str, inputs: Sequence[str]) -> str:
     if not _NO_SUCH_INDEX.search(said):
         return ""
-    return '; bound the input that indexes with --range "NAME=LOW..HIGH"'
+    if not inputs:
+        return '; bound the input that indexes with --range "NAME=LOW..HIGH"'
+    which = f"`{inputs[0]}`" if len(inputs) == 1 else f"one of {', '.join(f'`{name}`' for name in inputs)}"
+    return f'; bound {which} with --range "{inputs[0]}=LOW..HIGH"'
 
 
 def fallbacks(lines: Iterable[str]) -> tuple[str, ...]:

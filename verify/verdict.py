@@ -5,6 +5,8 @@ from __future__ import annotations
 import traceback
 from dataclasses import dataclass
 
+from streamsched.verify.causes import in_words
+
 
 class CannotRunError(Exception):
     """What keeps original and generated forward from being compared at all, and what to do about it.
@@ -78,12 +80,6 @@ class Verdict:
     def agrees(self) -> bool:
         """Whether every output of every call agreed under every order."""
         return not self.differences and not self.failures
-
-
-def in_words(error: BaseException) -> str:
-    """An exception in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 def traceback_of(error: BaseException) -> str:

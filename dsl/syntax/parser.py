@@ -12,6 +12,7 @@ from lark.exceptions import UnexpectedInput
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.syntax.builder import Builder, NotAStatementError
+from streamsched.dsl.syntax.foreign import foreign, not_text
 from streamsched.dsl.syntax.names import check_names
 from streamsched.dsl.syntax.rules import syntax_error
 from streamsched.dsl.syntax.source import Fault, Source
@@ -67,10 +68,15 @@ def parse(text: str, file: str, instead: Mapping[str, str] | None = None) -> Par
 
 def _read(source: Source) -> _Reader:
     reader = _Reader(source, [], [], [], set())
-    if "\0" in source.text:
-        reader.faults.append(_not_text(source))
-    else:
-        reader.read()
+    binary = not_text(source)
+    if binary is not None:
+        reader.faults.append(binary)
+        return reader
+    reader.read()
+    if reader.faults and reader.began_badly:
+        other = foreign(source)
+        if other is not None:
+            reader.faults[:] = [other]
     return reader
 
 
@@ -97,6 +103,11 @@ class _Reader:
     comments: list[Comment]
     faults: list[Fault]
     torn: set[str]
+
+    @property
+    def began_badly(self) -> bool:
+        """Whether no statement could be read before the first error."""
+        return not self.statements or self.statements[0].span > self.faults[0].span
 
     def read(self) -> None:
         """Read the source, up to the error that is one too many."""
@@ -128,12 +139,6 @@ class _Reader:
 def _too_many(fault: Fault) -> Fault:
     message = f"more errors follow: only the first {ERROR_LIMIT} are shown, and nothing from here on was read"
     return Fault(fault.span.start, message)
-
-
-def _not_text(source: Source) -> Fault:
-    at = source.text.index("\0")
-    advice = "a schedule is UTF-8 text; this may be a binary file or text in UTF-16"
-    return Fault(source.span(at, at + 1), "this file is no text: it holds a NUL character", advice)
 
 
 @cache

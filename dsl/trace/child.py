@@ -50,7 +50,9 @@ def trace_in_child(request: TraceRequest, verbose: bool) -> Traced:
     try:
         variables = environment()
     except BuildError as error:
-        message = f"the model imports torch_npu, and the simulated NPU cannot be built: {error}".splitlines()[0]
+        message = (
+            f"the model imports torch_npu, and the simulated NPU cannot be built: {'; '.join(str(error).splitlines())}"
+        )
         return Traced(None, (rules.torch_missing(request.model_span, message),))
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "traced")

@@ -52,6 +52,11 @@ USES = [
     Use("trace good.sched model.py -o out", "-o takes one trace; name one schedule, or leave -o out"),
     Use("trace -", "a schedule from standard input has no place for its trace; say where with -o FILE"),
     Use("trace good.sched -o good.sched", "error: good.sched is the schedule itself"),
+    Use("verify good.sched ./good.sched", "the schedule ./good.sched is given twice"),
+    Use("verify good.sched --range in1=0..3 --range in1=0..4", "the range of input in1 is given twice"),
+    Use("verify good.sched --range in9=0..3", "error: --range: there is no input `in9`; did you mean `in4`?"),
+    Use("verify model.py", "this is a Python file, not a schedule", code=1),
+    Use("show model.py", "this is a Python file, not a schedule", code=1),
     Use("trace missing.sched", "error: cannot read missing.sched: no such file or directory"),
 ]
 

@@ -31,6 +31,32 @@ def test_built_once() -> None:
 
 
 @pytest.mark.usefixtures("simulated")
+def test_a_build_needs_no_compiler_once_it_is_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = build.build()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CXX", "/nope/g++")
+    assert build.build() == folder and build.wheel_problem() is None
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_a_compiler_that_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "find_wheel", lambda: build.Wheel(Path("/nowhere"), "0"))
+    monkeypatch.setenv("CXX", "/nope/g++")
+    with pytest.raises(build.BuildError, match=r"'/nope/g\+\+' does not exist"):
+        build.build()
+
+
+def test_a_cache_folder_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(build, "find_wheel", lambda: build.Wheel(Path("/nowhere"), "0"))
+    monkeypatch.setenv("CXX", "/bin/true")
+    (tmp_path / "file").touch()
+    for folder in (str(tmp_path / "file"), "/proc"):
+        monkeypatch.setenv("XDG_CACHE_HOME", folder)
+        with pytest.raises(build.BuildError, match=rf"its cache folder {folder}.* cannot be used.*\n.*XDG_CACHE_HOME"):
+            build.build()
+
+
+@pytest.mark.usefixtures("simulated")
 def test_environment_keeps_what_was_there() -> None:
     made = environment.environment({"LD_LIBRARY_PATH": "/opt/lib", "HOME": "/root"}, aic=20, aiv=40)
     library, rest = made["LD_LIBRARY_PATH"].split(os.pathsep)

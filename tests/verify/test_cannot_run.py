@@ -39,7 +39,8 @@ def test_an_original_that_raises(folder: Path, capfd: pytest.CaptureFixture[str]
     write(folder, RAISING)
     code, out, err = run(capfd)
     assert (code, out) == (2, "")
-    assert err == "error: cannot run: the original forward raises on random inputs: ValueError: no\n"
+    said = "error: cannot run: the original forward raises on random inputs: ValueError: no"
+    assert err == f"{said}\n--verbose shows the traceback\n"
     code, _, err = run(capfd, "--verbose")
     assert code == 2
     assert 'model.py", line 8, in forward' in err
@@ -57,7 +58,7 @@ def test_an_index_out_of_range_asks_for_a_range(folder: Path, capfd: pytest.Capt
     write(folder, "y = ids * 5\nb = torch.arange(20, device=ids.device)[y]\nreturn b", head, "ids: i64[16]")
     code, _, err = run(capfd)
     assert code == 2
-    assert 'bound the input that indexes with --range "NAME=LOW..HIGH"' in err
+    assert 'bound `ids` with --range "ids=LOW..HIGH"' in err
     code, out, err = run(capfd, "--range", "ids=0..3")
     assert (code, err) == (0, ""), out
     code, _, err = run(capfd, "--range", "idx=0..3")
