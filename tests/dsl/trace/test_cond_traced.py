@@ -11,7 +11,7 @@ import pytest
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import COND, Branch, Literal, Op, Ref, Sequence, StorageKind, Trace, refs
-from streamsched.dsl.trace.request import LeafRequest
+from streamsched.dsl.trace.request import LeafRequest, ScopeRequest
 from streamsched.dsl.trace.store import digest, load, save
 
 SPAN = Span("", 1, 1, 1, 1)
@@ -182,3 +182,30 @@ def test_a_dynamic_dim_in_a_branch(traced: Tracing) -> None:
     body = "            return torch.cond(p.sum() > 0, lambda y: y * y.shape[0], lambda y: y * 2, (x,))"
     when, _ = branches(cond(traced(model(body), x=("f32", ("batch", 4)), p=(3,))))
     assert when.ops[-1].args[1] == Literal("batch") and when.values[-1].shape == ("batch", 4)
+
+
+def test_layers_in_scope_with_a_constant_of_their_own_in_a_branch(traced: Tracing) -> None:
+    source = """
+    class Block(nn.Module):
+        def __init__(self, scale):
+            super().__init__()
+            self.up, self.scale = nn.Linear(4, 4), scale
+
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda y: self.up(y) * self.scale, lambda y: y + 1, (x,))
+
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = nn.ModuleList([Block(0.5), Block(0.25)])
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = block(x)
+            return x
+    """
+    trace = traced(source, {"scope": ScopeRequest("blocks.*", "", SPAN)}, x=(2, 4))
+    when, _ = branches(cond(trace))
+    assert trace.scope is not None and len(trace.scope.instances) == 2
+    assert when.ops[-1].args[1] == Literal("self.scale")

@@ -115,6 +115,8 @@ def _naming(session: Session) -> Iterator[None]:
     """Name the files that the called modules come from: they have a part in what the trace will be."""
 
     def named(module: torch.nn.Module, _: Any) -> None:
+        if torch.compiler.is_dynamo_compiling():  # in a branch of torch.cond
+            return
         code = forward_code(module)
         if code is not None and code.co_filename not in session.internals:
             session.sources.key(code.co_filename)
@@ -132,6 +134,8 @@ def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: 
     kept = {id(item): item for item in (*model.modules(), *model.parameters(), *model.buffers())}
 
     def note(path: str, module: torch.nn.Module, args: Any, kwargs: Any) -> None:
+        if torch.compiler.is_dynamo_compiling():  # what a branch calls is part of the op
+            return
         try:
             with Copying(lambda tensor: tensor):
                 args, kwargs = copy.deepcopy((args, kwargs), dict(kept))
