@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from streamsched.dsl.trace.export import Traced
-from streamsched.dsl.trace.model import Assignment, Literal, Ref, Trace
+from streamsched.dsl.trace.model import ABSENT, Assignment, Literal, Ref, Trace
 
 SOURCE = """
 class State:
@@ -67,9 +67,9 @@ def assigned(traced: Callable[..., Trace]) -> Callable[..., dict[str, Assignment
     ("change", "target", "value", "before"),
     [
         ("state.n = 2", "state.n", "2", "1"),
-        ("state.new = None", "state.new", "None", ""),
+        ("state.new = None", "state.new", "None", ABSENT),
         ("state.a = None", "state.a", "None", ""),
-        ("state.table['k'] = x.dtype", 'state.table["k"]', "torch.float32", ""),
+        ("state.table['k'] = x.dtype", 'state.table["k"]', "torch.float32", ABSENT),
         ("state.n = x.device", "state.n", "torch.device('meta')", "1"),
         ("state.b = state.items", "state.b", "state.items", ""),
     ],
