@@ -11,6 +11,7 @@ from streamsched.dsl.rule import Rule
 from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
 from streamsched.dsl.trace.collective_rules import RULES as COLLECTIVE_RULES
 from streamsched.dsl.trace.dim_rules import RULES as DIM_RULES
+from streamsched.dsl.trace.dtype_rules import RULES as DTYPE_RULES
 from streamsched.dsl.trace.leaf_rules import RULES as LEAF_RULES
 from streamsched.dsl.trace.rules import RULES as TRACE_RULES
 from streamsched.dsl.trace.scope_rules import RULES as SCOPE_RULES
@@ -22,6 +23,7 @@ def _by_code() -> dict[str, Rule[..., Any]]:
         *TRACE_RULES,
         *COLLECTIVE_RULES,
         *DIM_RULES,
+        *DTYPE_RULES,
         *LEAF_RULES,
         *SCOPE_RULES,
         *PLAN_RULES,

@@ -13,11 +13,14 @@ SHOWN = 12
 
 
 @rule("SEL101", "matches-nothing", Severity.ERROR)
-def matches_nothing(span: Span, selector: str, candidates: Iterable[str], wanted: str) -> Diagnostic:
+def matches_nothing(
+    span: Span, selector: str, candidates: Iterable[str] = (), wanted: str = "", idle: str = ""
+) -> Diagnostic:
     """A selector matches no op of the traced model.
 
     A selector that matches nothing is nearly always a misspelled path or name, or a model that has changed. What it
-    was meant to place or to order is silently not scheduled.
+    was meant to place or to order is silently not scheduled. A module that is called may issue no op, too, as
+    `nn.Identity` does and `nn.Dropout` in evaluation mode: there is nothing to schedule in it.
 
     Example:
 
@@ -27,6 +30,12 @@ def matches_nothing(span: Span, selector: str, candidates: Iterable[str], wanted
 
         group expert = module "shared_experts"
     """
+    if idle:
+        return matches_nothing.diagnostic(
+            span,
+            f"`{selector}` matches no op: the module `{idle}` is called, but issues no op",
+            help="name the module or the value that does the work, or leave it out",
+        )
     known = sorted(set(candidates))
     near = nearest_paths(wanted, known)
     fix = None

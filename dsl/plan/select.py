@@ -124,7 +124,11 @@ class Selecting:
         match selector:
             case ModuleSelector(glob):
                 selection = select_modules(trace, glob)
-                return self._some(selector, selection, glob, (call.label for call in trace.calls[1:]))
+                if not selection and (idle := idle_module(trace, glob)):
+                    self.diagnostics.append(rules.matches_nothing(selector.span, format_selector(selector), idle=idle))
+                    return NOTHING
+                candidates = (call.label for call in trace.calls[1:] if call.begin < call.end)
+                return self._some(selector, selection, glob, candidates)
             case OpSelector(glob):
                 names = {op.target.rsplit(".", 1)[0].split(".", 1)[-1] for op in trace.ops}
                 return self._some(selector, select_ops(trace, glob), glob, names)
@@ -192,6 +196,14 @@ def select_modules(trace: Trace, glob: str) -> Selection:
         if pattern.fullmatch(call.label):
             ops.update(range(call.begin, call.end))
     return frozenset(ops)
+
+
+def idle_module(trace: Trace, glob: str) -> str:
+    """The label of a module that matches, is called and issues no op; empty where there is none."""
+    pattern = compile_glob(glob)
+    return next(
+        (call.label for call in trace.calls[1:] if call.begin == call.end and pattern.fullmatch(call.label)), ""
+    )
 
 
 def select_ops(trace: Trace, glob: str) -> Selection:

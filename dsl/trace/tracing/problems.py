@@ -156,10 +156,15 @@ def _related(session: Session, recorder: Recorder, node: Node, message: str) -> 
 
 
 def _at_issue(session: Session, recorder: Recorder, issue: Issue, message: str) -> tuple[Related, ...]:
-    if issue.stack == NONE:
+    return at_stack(session, recorder, issue.stack, message)
+
+
+def at_stack(session: Session, recorder: Recorder, number: int, message: str) -> tuple[Related, ...]:
+    """The user's own innermost place of a stack of positions; nothing for none."""
+    if number == NONE:
         return ()
     positions = recorder.positions.all_positions()
-    stack = [positions[index] for index in recorder.positions.all_stacks()[issue.stack]]
+    stack = [positions[index] for index in recorder.positions.all_stacks()[number]]
     own = [p for p in stack if not session.sources.is_installed(p.file)]
     for position in (own or stack)[-1:]:
         span = Span(

@@ -32,6 +32,7 @@ from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user
 from streamsched.dsl.trace.tracing.leaf_modules import load_leaves
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session, load_model
+from streamsched.dsl.trace.tracing.mixed_dtypes import mixed_dtypes
 from streamsched.dsl.trace.tracing.provenance import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
 from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
@@ -92,7 +93,8 @@ def _trace_root(
     if found:
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
-    lost = (*problems.losses(session, model, exported.warned, recorder, regions), *compared)
+    mixed = mixed_dtypes(session, recorder, regions, parts.ops, parts.values.all())
+    lost = (*problems.losses(session, model, exported.warned, recorder, regions), *mixed, *compared)
     return Traced(_finish(session, model, parts, recorder, lost), lost)
 
 

@@ -95,6 +95,20 @@ def test_nothing_matched_names_the_nearest_and_offers_it(layered: Trace) -> None
     assert found.fix.edits[0].text == 'module "layers.1.up"'
 
 
+def test_a_module_that_issues_no_op_is_told_as_such_and_not_proposed() -> None:
+    t = TraceBuilder()
+    t.input("x")
+    t.begin("drop")
+    t.end()
+    t.kernel("out", "x")
+    trace = t.build("out")
+    (found,) = plan_text('stream s\nmodule "drop" on s\n', trace).diagnostics
+    assert (found.code, found.fix, found.notes) == ("SEL101", None, ())
+    assert found.message == '`module "drop"` matches no op: the module `drop` is called, but issues no op'
+    (found,) = plan_text('stream s\nmodule "drp" on s\n', trace).diagnostics
+    assert found.fix is None and "drop" not in f"{found.notes} {found.help}"
+
+
 @pytest.mark.parametrize(
     "selector",
     [
