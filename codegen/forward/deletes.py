@@ -35,6 +35,7 @@ class _Scan:
 
     def behind(self, place: int, unit: Unit) -> tuple[str, ...]:
         """The names to delete behind one unit."""
+        self.bound.update({alias.new: alias.obj for alias in self.names.aliases.get(place, ())})
         for obj in self._named(unit):
             self.bound[self.names.values[obj]] = obj
             for storage in owned(self.trace, obj):
@@ -51,7 +52,7 @@ class _Scan:
     def _deleted(self, dead: list[int], place: int) -> Iterator[str]:
         """The names of what is dead, where a name is bound to it still and does not get bound again at once."""
         for obj in dead:
-            name = self.names.values[obj]
+            name = self.names.of(obj, place + 1)
             if self.bound.get(name) == obj and not self._bound_next(name, place):
                 del self.bound[name]
                 yield name
@@ -61,9 +62,10 @@ class _Scan:
 
     def _bound_next(self, name: str, place: int) -> bool:
         """Whether the next statement binds `name` again."""
-        for unit in self.units[place + 1 :]:
+        for following, unit in enumerate(self.units[place + 1 :], start=place + 1):
             if unit.kind in (UnitKind.OP, UnitKind.CALL):
                 named = self._named(unit)
                 if named or unit.runs:
-                    return any(self.names.values[obj] == name for obj in named)
+                    aliases = (alias.new for alias in self.names.aliases.get(following, ()))
+                    return name in (*aliases, *(self.names.values[obj] for obj in named))
         return False

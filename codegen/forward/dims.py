@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from streamsched.codegen.forward.names import RESERVED
+from streamsched.codegen.forward.names import RESERVED, source_names
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.trace.dims import is_expression, rename
 from streamsched.dsl.trace.model import (
@@ -29,7 +29,7 @@ _LONGEST_UNPACKING = 4
 
 def without_clashes(program: Program, trace: Trace) -> tuple[Program, Trace]:
     """The same program over a trace whose dims have no name that the model's source gives to something else."""
-    taken = {value.local for value in trace.values} | {parameter.name for parameter in trace.parameters} | RESERVED
+    taken = source_names(trace) | RESERVED
     new = {dim.name: _free(dim.name, taken) for dim in trace.dims if dim.name in taken}
     if not new:
         return program, trace

@@ -54,9 +54,9 @@ def layout(
     entries: list[_Entry] = []
     for place, unit in enumerate(units[:-1]):
         if place not in statements.postponed:
-            entries += setter.printed(unit, statements.texts[place])
+            entries += setter.printed(unit, statements.texts[place], place)
         for postponed in late.get(place, ()):
-            entries += setter.printed(postponed, "")
+            entries += setter.printed(postponed, "", place + 1)
         if statements.deletes[place]:
             gone = statements.deletes[place]
             entries.append(_Entry(Line(f"del {', '.join(gone)}"), NONE, deletes=gone))
@@ -75,10 +75,10 @@ class _Setter:
     target: Target
     asking: tuple[int, ...]  # the first ops of the calls that ask whether they are being compiled
 
-    def printed(self, unit: Unit, text: str) -> list[_Entry]:
-        """The line of one unit, if it has one."""
+    def printed(self, unit: Unit, text: str, place: int) -> list[_Entry]:
+        """The lines of one unit, with the names that things have at `place`."""
         if unit.kind is UnitKind.RECORD_STREAM:
-            return [_Entry(self._record_stream(unit), unit.stream)]
+            return [_Entry(self._record_stream(unit, place), unit.stream)]
         if unit.kind in (UnitKind.RECORD, UnitKind.WAIT):
             waits = unit.kind is UnitKind.WAIT
             return [_Entry(self._sync(unit, waits), unit.stream, ahead=waits)]
@@ -123,9 +123,9 @@ class _Setter:
         inside = Block(contexts, tuple(self._nested(entries[first:last], 0)))
         return [*self._nested(entries[:first], 0), inside, *self._nested(entries[last:], 0)]
 
-    def _record_stream(self, unit: Unit) -> Line | Comment:
+    def _record_stream(self, unit: Unit, place: int) -> Line | Comment:
         value = unit.uses[0]
-        text = self.trace.values[value].expression or self.names.values[value]
+        text = self.names.of(value, place) or self.trace.values[value].expression
         if not self.target.has_streams:
             return Comment(f"{text}.record_stream({self.names.streams[unit.user] or 'default'})")
         return Line(self.target.record_stream(text, self.names.streams[unit.user]))

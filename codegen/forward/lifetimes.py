@@ -13,7 +13,8 @@ class Lifetimes:
     """`last_use[object]` is the last unit that uses it (absent if none does).
 
     `inline` gives, for the objects that can be written inside the one statement that uses them, that statement's unit.
-    `last_run` is the last unit that launches or allocates.
+    `last_run` is the last unit that launches or allocates. `written_later` gives, for what such objects are made from,
+    the stretches of units between which its name is in a text that is not written yet.
 
     Memory needs no more than this: whatever uses a storage later does so through an object in it that is bound by now,
     so that an object behind its last use never holds the last of what is still needed.
@@ -22,6 +23,11 @@ class Lifetimes:
     last_use: dict[int, int]
     inline: dict[int, int]
     last_run: int
+    written_later: dict[int, tuple[tuple[int, int], ...]]
+
+    def fixed(self, obj: int, place: int) -> bool:
+        """Whether a text that is made before the unit at `place` may be written behind it with an object's name."""
+        return any(first < place < last for first, last in self.written_later.get(obj, ()))
 
 
 def lifetimes(units: tuple[Unit, ...], trace: Trace) -> Lifetimes:
@@ -37,12 +43,15 @@ def lifetimes(units: tuple[Unit, ...], trace: Trace) -> Lifetimes:
         if len(users.get(obj, ())) == 1 and _inlines(unit, units[users[obj][0]], trace)
     }
     last_use = {obj: places[-1] for obj, places in users.items()}
-    for unit in reversed(units):
+    written_later: dict[int, tuple[tuple[int, int], ...]] = {}
+    for place, unit in reversed([*enumerate(units)]):
         for obj in unit.binds:
             if obj in inline:  # what it is made from must be there where it is written
                 for source in unit.uses:
                     last_use[source] = max(last_use[source], last_use[obj])
-    return Lifetimes(last_use, inline, max((place for place, unit in enumerate(units) if unit.runs), default=NONE))
+                    written_later[source] = (*written_later.get(source, ()), (place, last_use[obj]))
+    last_run = max((place for place, unit in enumerate(units) if unit.runs), default=NONE)
+    return Lifetimes(last_use, inline, last_run, written_later)
 
 
 def _inlines(unit: Unit, user: Unit, trace: Trace) -> bool:

@@ -1,8 +1,9 @@
 """What each object is called in the generated forward.
 
 An object has the name that the user's source gives it. Names are bound again where the old object is no longer needed,
-as in the source; where two objects of one name are needed together, the later becomes `name_1`. Names that the source
-does not have are never names that it has.
+as in the source. Where it is needed, and the source has another name for it, it gets that first: `residual = x`. Where
+two objects of one name are needed together all the same, the later becomes `name_1`. Names that the source does not
+have are never names that it has.
 """
 
 from __future__ import annotations
@@ -29,25 +30,41 @@ _RESERVED = RESERVED | frozenset(dir(builtins))
 
 
 @dataclass(frozen=True, slots=True)
+class Alias:
+    """`new = old`, right before the unit at `place`, which binds `old` to another object than `obj`."""
+
+    place: int
+    obj: int
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Names:
     """The names in one forward: of objects, of streams (but `default` and those of process groups) and of events."""
 
     objects: tuple[int, ...]  # by value
-    values: dict[int, str]  # by object
+    values: dict[int, str]  # by object, what it is bound to first
     streams: tuple[str, ...]
     events: tuple[str, ...]
     lifetimes: Lifetimes
+    aliases: dict[int, list[Alias]]  # by unit
+    renamed: dict[int, list[Alias]]  # by object, in order
 
-    def __call__(self, value: int) -> str:
-        """The name of a value that an op makes."""
-        return self.values[self.objects[value]]
+    def of(self, obj: int, place: int) -> str:
+        """What the unit at `place` calls an object; empty for one that no op makes, under its own expression."""
+        name = self.values.get(obj, "")
+        for alias in self.renamed.get(obj, ()):
+            if alias.place < place:
+                name = alias.new
+        return name
 
 
 def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Names:
     """Name everything that `units` bind, and the streams and events."""
-    source = {value.local for value in trace.values} | {parameter.name for parameter in trace.parameters} - {""}
+    source = source_names(trace)
     dims = {dim.name for dim in trace.dims}
-    taken = set(_RESERVED | source | dims)
+    taken = {*_RESERVED, *source, *dims}
     own = [stream.name for stream in program.streams[DEFAULT + 1 :] if not stream.of_group]
     streams = _fresh(own, taken, "_stream")
     events = _fresh(via.explicit_events(program), taken, "_event")
@@ -55,7 +72,16 @@ def assign_names(program: Program, trace: Trace, units: tuple[Unit, ...]) -> Nam
     scribe = _Scribe(trace, units, lives, frozenset(taken), frozenset((*_RESERVED, *streams, *events, *dims)))
     for place, unit in enumerate(units):
         scribe.bind(place, unit)
-    return Names(objects(trace), scribe.names, ("", *streams), events, lives)
+    renamed: dict[int, list[Alias]] = {}
+    for alias in (each for aliases in scribe.aliases.values() for each in aliases):
+        renamed.setdefault(alias.obj, []).append(alias)
+    return Names(objects(trace), scribe.names, ("", *streams), events, lives, scribe.aliases, renamed)
+
+
+def source_names(trace: Trace) -> frozenset[str]:
+    """The parameters of the scope's forward(), and its locals that hold tensors."""
+    held = (name for value in trace.values for name in (value.local, *value.aliases))
+    return frozenset(held) | {parameter.name for parameter in trace.parameters} - {""}
 
 
 def identifier(text: str) -> str:
@@ -96,13 +122,16 @@ class _Scribe:
     reserved: frozenset[str]  # names that nothing may take
     names: dict[int, str] = field(default_factory=dict)
     bound: dict[str, int] = field(default_factory=dict)
+    aliases: dict[int, list[Alias]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.needed = _parameter_uses(self.trace, self.units)
         self.locals = _locals(self.trace)
+        self.bound.update(_given(self.trace, self.lives))
+        self.needed = _parameter_uses(self.trace, self.units, frozenset(self.bound.values()))
 
     def bind(self, place: int, unit: Unit) -> None:
         """Name the objects that `unit` binds."""
+        self._make_way(place, unit)
         chosen: dict[str, int] = {}
         module = _last_part(self.trace.calls[unit.call].accessor) if unit.kind is UnitKind.CALL else ""
         for obj in unit.binds:
@@ -112,10 +141,27 @@ class _Scribe:
                 self.names[obj] = name
         self.bound.update(chosen)
 
+    def _make_way(self, place: int, unit: Unit) -> None:
+        """Give what has a name that `unit` binds, and is needed behind it, another one that the source has for it."""
+        wanted = {self._local(obj) for obj in unit.binds if obj in self.lives.last_use and obj not in self.lives.inline}
+        for old in sorted(wanted & self.bound.keys()):
+            obj = self.bound[old]
+            if self._free(old, True, place) or self.needed.get(old, NONE) > place or self.lives.fixed(obj, place):
+                continue
+            others = (name for name in self.locals[obj] if name not in wanted and self._free(name, True, place - 1))
+            new = next(others, None)
+            if new is not None:
+                self.aliases.setdefault(place, []).append(Alias(place, obj, old, new))
+                self.bound[new] = self.bound.pop(old)
+
+    def _local(self, obj: int) -> str:
+        """The local that holds an object first; empty if none does."""
+        return next(iter(self.locals[obj]), "")
+
     def _choose(self, obj: int, module: str, place: int, chosen: dict[str, int]) -> str:
         """The local that holds the object; else the module that returned it, an inner local, the op."""
         value = self.trace.values[obj]
-        local = self.locals.get(obj, "")
+        local = self._local(obj)
         base = identifier(local or module or value.inner or value.name)
         number = 0
         name = base
@@ -134,13 +180,19 @@ class _Scribe:
         return name not in self.bound or self.lives.last_use[self.bound[name]] <= place
 
 
-def _locals(trace: Trace) -> dict[int, str]:
-    """By object: the first local of the scope's forward that holds it, under any of its values."""
-    found: dict[int, str] = {}
+def _locals(trace: Trace) -> dict[int, list[str]]:
+    """By object: the locals of the scope's forward that hold it, under any of its values, in order."""
+    found: dict[int, dict[str, None]] = {}
     for value, obj in zip(trace.values, objects(trace), strict=True):
-        if value.local:
-            found.setdefault(obj, value.local)
-    return found
+        found.setdefault(obj, {}).update(dict.fromkeys(filter(None, (value.local, *value.aliases))))
+    return {obj: list(names) for obj, names in found.items()}
+
+
+def _given(trace: Trace, lives: Lifetimes) -> dict[str, int]:
+    """The tensors that are parameters of forward() themselves, and are used."""
+    parameters = {parameter.name for parameter in trace.parameters}
+    given = ((trace.values[obj].expression, obj) for obj in lives.last_use)
+    return {name: obj for name, obj in given if name in parameters}
 
 
 def _last_part(accessor: str) -> str:
@@ -148,20 +200,20 @@ def _last_part(accessor: str) -> str:
     return identifier(accessor.rsplit(".", 1)[-1])
 
 
-def _parameter_uses(trace: Trace, units: tuple[Unit, ...]) -> dict[str, int]:
-    """For each parameter of forward(), the last unit that uses something reached through it."""
+def _parameter_uses(trace: Trace, units: tuple[Unit, ...], inputs: frozenset[int]) -> dict[str, int]:
+    """For each parameter of forward(), the last unit that uses something reached through it, `inputs` left out."""
     last = {parameter.name: NONE for parameter in trace.parameters}
     for place, unit in enumerate(units):
-        for text in _expressions(trace, unit):
+        for text in _expressions(trace, unit, inputs):
             for word in re.findall(r"\w+", text):
                 if word in last:
                     last[word] = place
     return last
 
 
-def _expressions(trace: Trace, unit: Unit) -> Iterator[str]:
-    """The expressions in a unit that may lead through a parameter: of values, of objects, of the device."""
-    for obj in unit.uses:
+def _expressions(trace: Trace, unit: Unit, inputs: frozenset[int]) -> Iterator[str]:
+    """What may lead through a parameter in a unit: expressions of values but `inputs`, of objects, of the device."""
+    for obj in set(unit.uses) - inputs:
         yield located_expression(trace.values[obj].expression, trace)
     given: list[Argument] = []
     if unit.kind is UnitKind.CALL:

@@ -26,8 +26,8 @@ _LONGEST_INLINE = 48
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The text of each unit (empty where nothing is printed, of two lines for some), the names to delete behind it, and
-    the imports.
+    """The text of each unit (empty where nothing is printed, of several lines for some), the names to delete behind it,
+    and the imports.
 
     `postponed` gives, for the record_streams whose op is written inside a later statement, that statement's unit.
     """
@@ -74,11 +74,12 @@ class _Writer:
             return
         for offered in self._offers(place, unit):
             written: list[int] = []
-            right = self._right(unit, partial(self._operand, offered, written))
+            right = self._right(unit, partial(self._operand, place, offered, written))
             text = self._statement(unit, right)
             if not offered or (len(text) <= _ROOM and len(written) == len(offered) and self._in_order(offered, right)):
                 break
-        self.texts[place] = text
+        aliases = (f"{alias.new} = {alias.old}" for alias in self.names.aliases.get(place, ()))
+        self.texts[place] = "\n".join((*aliases, text))
         for obj in offered:
             self.texts[self.places[obj]] = ""
             self.inlined.add(obj)
@@ -119,19 +120,19 @@ class _Writer:
             end = start + len(operand)
         return True
 
-    def name(self, value: int) -> str:
-        """The text of a value: its name, or the expression of one that no op makes."""
-        made = self.trace.values[self.names.objects[value]]
-        return located_expression(made.expression, self.trace) or self.names(value)
+    def name(self, value: int, place: int) -> str:
+        """The text of a value at `place`: its name, or the expression of one that no op makes."""
+        obj = self.names.objects[value]
+        return self.names.of(obj, place) or located_expression(self.trace.values[obj].expression, self.trace)
 
     def _located(self, argument: Argument) -> Argument:
         return located(argument, self.trace)
 
-    def _operand(self, inside: frozenset[int], written: list[int], value: int) -> str:
+    def _operand(self, place: int, inside: frozenset[int], written: list[int], value: int) -> str:
         """The text of an operand, which is noted in `written` if it is one of those to write inside."""
         obj = self.names.objects[value]
         if obj not in inside:
-            return self.name(value)
+            return self.name(value, place)
         written.append(obj)
         return self.waiting[obj]
 

@@ -196,8 +196,10 @@ class Value:
     local: str = ""  # the local of the scope's forward that holds it at the next traced call
     inner: str = ""  # the same in the innermost module's forward, where that is not the scope's
     same_object: int = NONE  # the value that is the same Python object (an in-place op returns its argument)
+    aliases: tuple[str, ...] = ()  # further locals of the scope's forward that hold it, at any time, in order
 
     def __post_init__(self) -> None:
+        assert self.local not in self.aliases, self
         assert self.storages, f"{self.name} lies nowhere"
         assert (self.producer == NONE) == bool(self.expression), self
 

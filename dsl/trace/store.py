@@ -174,7 +174,7 @@ class _Writer:
     def value(self, v: Value) -> list[Any]:
         head = [v.name, self.ints(v.storages), self.string(v.dtype), self.ints(v.shape), self.ints(v.stride)]
         names = [self.string(v.expression), self.string(v.local), self.string(v.inner)]
-        return [*head, v.producer, *names, v.same_object]
+        return [*head, v.producer, *names, v.same_object, [self.string(name) for name in v.aliases]]
 
     def op(self, op: Op) -> list[Any]:
         call = [[self.argument(arg) for arg in op.args], self.named(op.kwargs), self.argument(op.result)]
@@ -209,9 +209,9 @@ def _columns(rows: list[list[Any]], cls: Any) -> list[Any]:
     return list(zip(*rows, strict=True)) if rows else [[] for _ in dataclasses.fields(cls)]
 
 
-def _without_flags(calls: list[Any]) -> list[Any]:
-    """The columns of calls, the last left out where no call has any flag."""
-    return calls if any(calls[-1]) else calls[:-1]
+def _without_empty(columns: list[Any]) -> list[Any]:
+    """The columns of calls or values, the last left out where it says nothing."""
+    return columns if any(columns[-1]) else columns[:-1]
 
 
 def encode(trace: Trace) -> str:
@@ -226,10 +226,10 @@ def encode(trace: Trace) -> str:
         "root": trace.root,
         "parameters": [[p.name, p.kind.value, p.default] for p in trace.parameters],
         "inputs": trace.inputs,
-        "values": _columns([w.value(value) for value in trace.values], Value),
+        "values": _without_empty(_columns([w.value(value) for value in trace.values], Value)),
         "ops": _columns([w.op(op) for op in trace.ops], Op),
         "storages": [[s.name, s.kind.value, s.nbytes] for s in trace.storages],
-        "calls": _without_flags(_columns([w.call(call) for call in trace.calls], ModuleCall)),
+        "calls": _without_empty(_columns([w.call(call) for call in trace.calls], ModuleCall)),
         "result": w.argument(trace.result),
         "statements": [[w.position(s.position), s.binds, s.text] for s in trace.statements],
         "positions": [w.position(position) for position in trace.positions],
@@ -288,10 +288,11 @@ class _Reader:
 
     def _values(self, columns: list[Any]) -> Iterator[Value]:
         string, numbers = self._strings.__getitem__, self._numbers.__getitem__
-        name, storages, dtype, shape, stride, producer, expression, local, inner, same = columns
+        name, storages, dtype, shape, stride, producer, expression, local, inner, same, *later = columns
         layout = map(string, dtype), map(numbers, shape), map(numbers, stride)
         names = map(string, expression), map(string, local), map(string, inner)
-        return map(Value, name, map(numbers, storages), *layout, producer, *names, same)
+        aliases = map(self._texts, later[0] if later else [()] * len(name))
+        return map(Value, name, map(numbers, storages), *layout, producer, *names, same, aliases)
 
     def _ops(self, columns: list[Any]) -> Iterator[Op]:
         string, numbers, argument = self._strings.__getitem__, self._numbers.__getitem__, self._arguments.__getitem__

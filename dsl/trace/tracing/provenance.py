@@ -78,6 +78,7 @@ class Recorder:
         self.names: dict[int, str] = {}  # by issue: what was called
         self.branches: dict[int, tuple[Names, Names]] = {}  # by issue: what is called where
         self.locals: dict[int, list[str]] = {}  # by tag: what holds it at the first traced call after it was made
+        self.holding: dict[int, dict[str, None]] = {}  # by tag: all that hold it at any traced call, in order
         self.items: dict[int, str] = {}  # by tag: the list that holds it, with its index
         self.inner: dict[int, dict[int, str]] = {}  # by tag and call
         self.assignments: dict[str, int] = {}  # buffer's path to tag: `self.buffer = tensor`
@@ -202,6 +203,10 @@ class Recorder:
         bound = self.function.statements[statement].binds if statement != NONE else ()
         return next((name for name in names if name in bound), names[0])
 
+    def aliases(self, tag: int, local: str) -> tuple[str, ...]:
+        """The locals of the scope's forward() beside `local` that hold a tensor at some time, in order."""
+        return tuple(name for name in self.holding.get(tag, ()) if name != local)
+
     def inner_name(self, tag: int, call: int) -> str:
         """The local that holds a tensor in the forward() of `call`, or else of the nearest call around it; the
         scope's own left out."""
@@ -229,6 +234,7 @@ class Recorder:
         for tag, names in new.items():
             if index == 0:
                 self.locals.setdefault(tag, names)
+                self.holding.setdefault(tag, {}).update(dict.fromkeys(names))
             else:
                 self.inner.setdefault(tag, {}).setdefault(index, names[0])
         record.locals = now

@@ -170,11 +170,13 @@ class Values:
         if same != NONE:  # the object keeps its name
             local = self._values[same].local or local
             inner = self._values[same].inner or inner
+        aliases = self._recorder.aliases(tag, local) if tag is not None else ()
         if isinstance(tensor, torch.Tensor):
             self.memory.place(tensor, storages)
         dtype, shape, stride = layout(tensor, self._dims)
         index = len(self._values)
-        self._values.append(Value(name, storages, dtype, shape, stride, producer, expression, local, inner, same))
+        names = local, inner, same, aliases
+        self._values.append(Value(name, storages, dtype, shape, stride, producer, expression, *names))
         self._tensors.append(tensor)
         if node is not None:
             self._of_node[node] = index
