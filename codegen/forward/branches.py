@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 
 from streamsched.codegen.forward.device import located, located_expression
-from streamsched.codegen.forward.names import RESERVED, Names, identifier
+from streamsched.codegen.forward.names import RESERVED, Names, identifier, source_names
 from streamsched.codegen.forward.nodes import Block, Function, Line, Node
 from streamsched.codegen.forward.trees import spell_tree, target
 from streamsched.codegen.spell.conditional import branches, is_own, operands, spell_conditional
@@ -44,7 +44,7 @@ class Branches:
 def define(trace: Trace, names: Names) -> Branches:
     """The functions of all branches in `trace`."""
     taken = {*_RESERVED, *names.values.values(), *names.streams, *names.events}
-    taken.update(value.local for value in trace.values)
+    taken.update(source_names(trace))
     taken.update(name for named in (trace.parameters, trace.dims) for name in (each.name for each in named))
     return Branches({index: _functions(op, trace, taken) for index, op in enumerate(trace.ops) if op.target == COND})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamsched.codegen.forward.units import Unit, UnitKind
@@ -50,8 +51,15 @@ def lifetimes(units: tuple[Unit, ...], trace: Trace) -> Lifetimes:
                 for source in unit.uses:
                     last_use[source] = max(last_use[source], last_use[obj])
                     written_later[source] = (*written_later.get(source, ()), (place, last_use[obj]))
+                for marked in _marked(units[place : inline[obj]]):  # its record_stream is printed behind the statement
+                    last_use[marked] = max(last_use[marked], last_use[obj] + 1)
     last_run = max((place for place, unit in enumerate(units) if unit.runs), default=NONE)
     return Lifetimes(last_use, inline, last_run, written_later)
+
+
+def _marked(units: Iterable[Unit]) -> Iterator[int]:
+    """The objects that have a record_stream."""
+    return (obj for unit in units if unit.kind is UnitKind.RECORD_STREAM for obj in unit.uses)
 
 
 def _inlines(unit: Unit, user: Unit, trace: Trace) -> bool:

@@ -103,9 +103,11 @@ class _Writer:
         """Whether nothing else is issued between the first of `offered` that runs and the statement at `place`."""
         first = self._first(place, offered)
         inside = {self.places[obj] for obj in offered}
+        apart = {UnitKind.RECORD, UnitKind.WAIT}
+        if self.units[place].kind is UnitKind.RETURN:  # nothing can be printed behind it
+            apart.add(UnitKind.RECORD_STREAM)
         return all(
-            unit.kind not in (UnitKind.RECORD, UnitKind.WAIT)
-            and (not unit.runs or not self.texts[between] or between in inside)
+            unit.kind not in apart and (not unit.runs or not self.texts[between] or between in inside)
             for between, unit in enumerate(self.units[first:place], start=first)
         )
 

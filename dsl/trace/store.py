@@ -164,7 +164,7 @@ class _Writer:
         return [5, argument.text]
 
     def _branch(self, branch: Branch) -> list[Any]:
-        values = [self.value(value) for value in branch.values]
+        values = [self.value(value)[:-1] for value in branch.values]  # no local of the scope's forward holds them
         ops = [self.op(op) for op in branch.ops]
         return [branch.name, branch.parameters, values, ops, self.argument(branch.result)]
 

@@ -18,6 +18,7 @@ from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace.model import Trace
 
 STREAMS = ("s1", "s2")
+NAMES = ("x", "a", "b", "h", "l", "max")
 
 
 def random_trace(choose: random.Random, unnamed: bool) -> Trace:
@@ -26,7 +27,7 @@ def random_trace(choose: random.Random, unnamed: bool) -> Trace:
     builder.input("x", "y")
     keys = ["x", "y"]
     for index in range(choose.randint(4, 16)):
-        name = choose.choice(("x", "a", "b", "h", "l", "max"))
+        name = choose.choice(NAMES)
         kind = choose.random()
         reads = choose.sample(keys, choose.randint(1, min(2, len(keys))))
         if kind < 0.45:
@@ -53,9 +54,22 @@ def _forget_names(choose: random.Random, trace: Trace) -> Trace:
     return replace(trace, values=values, ops=ops)
 
 
-def random_program(seed: int, unnamed: bool = False) -> Program:
+def _with_aliases(choose: random.Random, trace: Trace) -> Trace:
+    """The same trace, as if the source had held most values by several names."""
+    others = [tuple(choose.sample((*NAMES, "r", "y"), choose.randint(0, 3))) for _ in trace.values]
+    return replace(
+        trace,
+        values=tuple(
+            replace(value, aliases=tuple(name for name in names if name != value.local))
+            for value, names in zip(trace.values, others, strict=True)
+        ),
+    )
+
+
+def random_program(seed: int, unnamed: bool = False, aliased: bool = False) -> Program:
     choose = random.Random(seed)
     trace = random_trace(choose, unnamed)
+    trace = _with_aliases(choose, trace) if aliased else trace
     kernels = [op.name for op in trace.ops if op.kind.value != "view"]
     spread = choose.choice((0.0, 0.3, 0.7))
     streams = {name: choose.choice(STREAMS) for name in kernels if choose.random() < spread}
@@ -94,11 +108,12 @@ def places(program: Program, kind: StepKind) -> list[tuple[int, str, int]]:
     return found
 
 
+@pytest.mark.parametrize("aliased", [False, True], ids=["", "aliased"])
 @pytest.mark.parametrize("unnamed", [False, True], ids=["named", "unnamed"])
 @pytest.mark.parametrize("part", range(4))
-def test_the_forward_issues_what_the_program_says(part: int, unnamed: bool) -> None:
+def test_the_forward_issues_what_the_program_says(part: int, unnamed: bool, aliased: bool) -> None:
     for seed in range(part * 60, part * 60 + 60):
-        program = random_program(seed, unnamed)
+        program = random_program(seed, unnamed, aliased)
         log = ran(program)
         issued = [(e.what, e.ident, e.stream) for e in log if e.what in ("op", "record", "wait")]
         assert issued == expected(program), seed

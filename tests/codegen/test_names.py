@@ -13,6 +13,7 @@ from traces import TraceBuilder
 
 from streamsched.codegen.emitter import generate, same_generated
 from streamsched.dsl.program.steps import Program
+from streamsched.dsl.trace.model import Trace
 
 SIDE = "sync auto\nstream side\n"
 
@@ -197,3 +198,59 @@ def test_a_release_makes_no_generated_file_stale() -> None:
     assert same_generated(text, released)
     assert same_generated(text, text.replace("\n", "\r\n"))
     assert not same_generated(text, text.replace("torch.mm(x, x)", "torch.mm(x, y)"))
+
+
+def called(trace: Trace, **aliases: str) -> Trace:
+    """The same trace, where further locals hold some values: `x="residual"`."""
+    values = tuple(replace(v, aliases=(aliases[v.name],)) if v.name in aliases else v for v in trace.values)
+    return replace(trace, values=values)
+
+
+def residual() -> TraceBuilder:
+    """`residual = x; x = f(x); x = f(x); x = residual + x`."""
+    builder = TraceBuilder()
+    builder.input("x", "w")
+    builder.names["first"] = builder.names["x"]
+    builder.kernel("x", "x", "w")
+    builder.kernel("x", "x", "w")
+    builder.kernel("x", "first", "x")
+    return builder
+
+
+def test_what_is_needed_behind_its_name_gets_the_other_that_the_source_has() -> None:
+    assert body(program_of("", called(residual().build("x"), x="residual"))) == [
+        "residual = x",
+        "x = torch.mm(x, w)",
+        "x = torch.mm(x, w)",
+        "x = torch.mm(residual, x)",
+        "return (x,)",
+    ]
+
+
+def test_a_name_that_is_needed_is_no_other_name() -> None:
+    lines = body(program_of("", called(residual().build("x"), x="w")))
+    assert lines[:2] == ["x_1 = torch.mm(x, w)", "x_1 = torch.mm(x_1, w)"]
+
+
+def test_an_alias_is_deleted_and_recorded_like_any_name() -> None:
+    builder = TraceBuilder()
+    builder.input("x", "w")
+    builder.kernel("h", "x", "w")
+    builder.names["first"] = builder.names["h"]
+    builder.kernel("h", "h", "w")
+    builder.kernel("s", "first", "h")
+    builder.kernel("h", "h", "s")
+    builder.kernel("y", "h", "w")
+    program = program_of(SIDE + 'memory record_stream\nvalue "s" on side\n', called(builder.build("y"), h="old"))
+    lines = body(program)
+    assert lines.index("old = h") == lines.index("h = torch.mm(h, w)") - 1
+    assert {"s = torch.mm(old, h)", "old.record_stream(side)", "h.record_stream(side)"} <= {*lines}
+    assert any(re.fullmatch(r"del .*\bold\b.*", line) for line in lines)
+
+
+def test_what_an_expression_leads_through_keeps_its_name() -> None:
+    builder = residual()
+    trace = called(builder.build("x"), x="residual")
+    held = replace(trace.values[builder.names["w"]], expression="x.w")
+    trace = replace(trace, values=tuple(held if v.name == "w" else v for v in trace.values))
+    assert body(program_of("", trace))[0] == "x_1 = torch.mm(x, x.w)"

@@ -61,6 +61,12 @@ def test_first_name_wins(forward: Callable[..., Trace]) -> None:
     assert names(forward("y = x + 1\nz = y\nw = z * 2\ny = w\nreturn y * z")) == ["y", "w", ""]
 
 
+def test_further_names_of_what_is_made_and_given(forward: Callable[..., Trace]) -> None:
+    trace = forward("old = x\nx = x + 1\ny = x\nx = x * old\nz = w = x\nreturn z * y + w")
+    found = {value.name: (value.local, value.aliases) for value in trace.values if value.local}
+    assert found == {"x": ("x", ("old",)), "add": ("x", ("y",)), "mul": ("x", ("z", "w"))}
+
+
 def test_names_inside_modules(traced: Callable[..., Trace]) -> None:
     trace = traced(
         """

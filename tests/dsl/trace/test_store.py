@@ -85,7 +85,7 @@ def example() -> Trace:
             ),
         ),
         values=(
-            Value("x", (0,), "float16", (2, 3), (3, 1), expression="x", local="x"),
+            Value("x", (0,), "float16", (2, 3), (3, 1), expression="x", local="x", aliases=("r", "s")),
             Value("add", (1, 0), "float16", (), (), 0, inner="ü", same_object=0),
         ),
         storages=(Storage("x", StorageKind.INPUT, 12), Storage("add", StorageKind.OP, 12)),
@@ -122,6 +122,16 @@ def test_a_file_without_the_later_columns_of_calls_is_read(tmp_path: Path) -> No
     loaded = load(tmp_path / "a", SPAN).trace
     assert loaded is not None
     assert loaded.calls == (dataclasses.replace(example().calls[0], hooked=False, flags=()),)
+
+
+def test_further_names_of_values_are_written_only_where_there_are_any(tmp_path: Path) -> None:
+    trace = example()
+    without = dataclasses.replace(trace, values=tuple(dataclasses.replace(v, aliases=()) for v in trace.values))
+    save(without, tmp_path / "a")
+    assert load(tmp_path / "a", SPAN).trace == without
+    columns = json.loads(gzip.decompress((tmp_path / "a").read_bytes()))["values"]
+    assert len(document()["values"]) == len(columns) + 1
+    assert digest(trace) != digest(without)
 
 
 def test_bytes_depend_on_the_trace_alone(tmp_path: Path) -> None:
