@@ -28,32 +28,33 @@ CLASS = "Model"
 def forward(self, x, y=None, *rest, scale=2.0, **options):
     if _mismatch(self, x, y, *rest, scale=scale, **options):
         return self.scheduled_before["test"](x, y, *rest, scale=scale, **options)
-    x_1 = self.norm(x)
+    residual = x
+    x = self.norm(x)
     # default: record x_done
     # on left
     # left = self.left(x)
     # left: wait for x_done
-    left = self.left(x_1)
-    # x_1.record_stream(left_stream)
+    left = self.left(x)
+    # x.record_stream(left_stream)
     # left *= scale
     left.mul_(2.0)
     # left: record left_done
     # on right
     # right = self.right(x + y).t()
     # right: wait for x_done
-    right_1 = self.right(x_1 + y)
-    # x_1.record_stream(right_stream)
+    right_1 = self.right(x + y)
+    # x.record_stream(right_stream)
     # right: record right_done
     # on default
-    values, _ = torch.topk(x_1, 2)
-    out = torch.zeros_like(x_1)
+    values, _ = torch.topk(x, 2)
+    out = torch.zeros_like(x)
     # experts: out += expert(x) * values[:, index : index + 1]
-    experts_0 = self.experts[0](x_1)
+    experts_0 = self.experts[0](x)
     out.add_(experts_0 * values[:, :1])
     del experts_0
     # experts: out += expert(x) * values[:, index : index + 1]
-    experts_1 = self.experts[1](x_1)
-    del x_1
+    experts_1 = self.experts[1](x)
+    del x
     out.add_(experts_1 * values[:, 1:2])
     del values, experts_1
     # default: wait for right_done
@@ -64,7 +65,7 @@ def forward(self, x, y=None, *rest, scale=2.0, **options):
         del left
         mixed = mixed + 1
     # merge: out = out + residual
-    out = out + x
+    out = out + residual
     # right_1.record_stream(default)
     return {"out": out, "mixed": (mixed, right)}
 

@@ -32,31 +32,32 @@ def forward(self, x, y=None, *rest, scale=2.0, **options):
     left_stream = self.scheduled_streams["left"]
     right_stream = self.scheduled_streams["right"]
     x_done, left_done, right_done = self.scheduled_events["test"]
-    x_1 = self.norm(x)
+    residual = x
+    x = self.norm(x)
     x_done.record()
     with torch.npu.stream(left_stream):
         # left = self.left(x)
         x_done.wait()
-        left = self.left(x_1)
-        x_1.record_stream(left_stream)
+        left = self.left(x)
+        x.record_stream(left_stream)
         # left *= scale
         left.mul_(2.0)
         left_done.record()
     with torch.npu.stream(right_stream):
         # right = self.right(x + y).t()
         x_done.wait()
-        right_1 = self.right(x_1 + y)
-        x_1.record_stream(right_stream)
+        right_1 = self.right(x + y)
+        x.record_stream(right_stream)
         right_done.record()
-    values, _ = torch.topk(x_1, 2)
-    out = torch.zeros_like(x_1)
+    values, _ = torch.topk(x, 2)
+    out = torch.zeros_like(x)
     # experts: out += expert(x) * values[:, index : index + 1]
-    experts_0 = self.experts[0](x_1)
+    experts_0 = self.experts[0](x)
     out.add_(experts_0 * values[:, :1])
     del experts_0
     # experts: out += expert(x) * values[:, index : index + 1]
-    experts_1 = self.experts[1](x_1)
-    del x_1
+    experts_1 = self.experts[1](x)
+    del x
     out.add_(experts_1 * values[:, 1:2])
     del values, experts_1
     right_done.wait()
@@ -67,7 +68,7 @@ def forward(self, x, y=None, *rest, scale=2.0, **options):
         del left
         mixed = mixed + 1
     # merge: out = out + residual
-    out = out + x
+    out = out + residual
     return {"out": out, "mixed": (mixed, right)}
 
 
