@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import pickle
+import subprocess
+import sys
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -72,9 +73,26 @@ def audit(
     if target == "cuda" or in_process:
         program, found = _recorded(request, target, calls, verbose)
     else:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
-            program, found = apart.submit(_recorded, request, target, calls, verbose).result()
+        program, found = _apart(request, target, calls, verbose)
     return Audited(program, found, texts)
+
+
+def _apart(
+    request: TraceRequest, target: str, calls: int, verbose: bool
+) -> tuple[Program | None, tuple[Diagnostic, ...]]:
+    """What `_recorded` gives, from another process."""
+    given = pickle.dumps((request, target, calls, verbose))
+    words = [sys.executable, "-c", "from streamsched.dsl.audit import answer; answer()"]
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(words, input=given, stdout=subprocess.PIPE, env=os.environ | paths, check=True)
+    program, found = pickle.loads(done.stdout)  # what the child has written
+    return program, found
+
+
+def answer() -> None:
+    """In a process of its own: record what is asked for on stdin, and write what came of it to stdout."""
+    request, target, calls, verbose = pickle.load(sys.stdin.buffer)
+    sys.stdout.buffer.write(pickle.dumps(_recorded(request, target, calls, verbose)))
 
 
 def _recorded(

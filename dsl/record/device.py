@@ -97,9 +97,13 @@ class Device:
     def add_stream(self, priority: int | None, words: tuple[str, ...] = ()) -> int:
         """A new side stream, named after what it is bound to."""
         named = next(filter(None, self.places.bound()), "")
-        name = self._free(named or f"stream {len(self.queues)}", [queue.name for queue in self.queues])
+        source = self.places.here()
         made_in = self.log.call if self.log.running else NONE
-        self.queues.append(Queue(name, self.places.here(), priority, made_in, set(words)))
+        again = (q.name for q in self.queues if q.source == source and q.made_in < made_in and source is not None)
+        name = next(again, "") or self._free(
+            named or f"stream {len(self.queues)}", [queue.name for queue in self.queues]
+        )
+        self.queues.append(Queue(name, source, priority, made_in, set(words)))
         return len(self.queues) - 1
 
     def group_stream(self, name: str) -> int:
@@ -247,7 +251,7 @@ class Device:
         for kind, stream in ((StepKind.RECORD, before), (StepKind.WAIT, after)):
             entry = Entry(kind, stream, name, event=len(self.events) - 1, source=self.places.here(), words=list(words))
             if words != (via.COLLECTIVE,):
-                entry.words += self.words(stream)
+                entry.words += self.queues[stream].words
             self.log.add(entry)
 
     def _mint(self, signal: Signal) -> None:

@@ -26,6 +26,7 @@ class Block:
     on_host: bool = False
     pinned: bool = False
     shared: bool = False
+    captured: bool = False  # it belongs to a graph
 
 
 class Memory:

@@ -22,7 +22,7 @@ NPUGRAPH_EX = "npugraph_ex"
 
 def program_of(device: Device, blocks: list[Block], target: str, name: str, span: Span, outputs: set[int]) -> Program:
     """The program that was recorded on `device`. `outputs` are the storages that forward() returned."""
-    builder = _Builder(device, blocks, outputs if target == NPUGRAPH_EX else set())
+    builder = _Builder(device, blocks, outputs)
     entries = list(builder.forked_and_joined() if target == NPUGRAPH_EX else device.log.entries)
     steps = tuple(builder.step(entry) for entry in entries)
     return Program(

@@ -14,7 +14,7 @@ from streamsched.dsl.record import collectives
 from streamsched.dsl.record.device import Device
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block, Memory, nbytes
-from streamsched.dsl.trace.model import StorageKind
+from streamsched.dsl.trace.model import NONE, StorageKind
 from streamsched.dsl.trace.tracing import effects
 from streamsched.dsl.trace.tracing.collectives import is_wait
 
@@ -195,6 +195,7 @@ class Recorder:
             name = names[index] if len(names) > 1 and index < len(names) else _first(names)
             name = name or effects.base_name(func).rpartition("::")[2]
             block = Block(name, StorageKind.OP, nbytes(tensor), self.device.current, not on_device)
+            block.captured = self.device.capturing != NONE
             number = self.memory.add(tensor, block)
             if number is not None:
                 found.append(number)

@@ -74,7 +74,7 @@ class Recording:
             result = forward(*args, **kwargs)
             self.device.end_call()
             outputs = self._storages(result)
-            self._outputs.update(outputs)
+            self._outputs.update(n for n in outputs if not self.recorder.memory.blocks[n].captured)
             leaving = self._boundary(StepKind.EXIT if graph else StepKind.LAUNCH, reads=outputs)
             if self.log.call in self.device.left and graph:
                 leaving.words.append(via.SET_STREAM)

@@ -70,7 +70,7 @@ class M(torch.nn.Module):
             z = y + 1
             self.done.record()
         self.done.wait()
-        return z
+        return z + 1
 
 def repaired():
     return M(True)
@@ -380,7 +380,7 @@ class M(torch.nn.Module):
         sent = funcol.all_reduce(x, "sum", self.ep)
         out = sent * 2
         main.wait_stream(self.side)
-        return out, gathered
+        return out + gathered.sum()
 """
 
 
@@ -504,3 +504,16 @@ class M(torch.nn.Module):
 @pytest.mark.parametrize("target", ["cuda", "npu"])
 def test_clean_code_is_silent(found: Auditor, source: str, target: str) -> None:
     assert found(source.replace("torch.cuda", "torch.npu") if target == "npu" else source, X, target=target) == []
+
+
+RETURNED = TWO_PRODUCERS.replace("return left * right", "return left * right, left").replace(
+    "# join", "main.wait_stream(self.a); main.wait_stream(self.b)"
+)
+
+
+def test_output_of_a_side_stream(found: Auditor) -> None:
+    (finding,) = found(RETURNED, X)
+    assert finding.code == "MEM103"
+    assert finding.at == "left = torch.mm(x, self.w)"
+    told = RETURNED.replace("        return left", "        left.record_stream(main)\n        return left")
+    assert found(told, X) == []
