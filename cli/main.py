@@ -1,8 +1,8 @@
 """The command `streamsched`: finds the verb, runs it, and turns every way to fail into a message and an exit code.
 
 Exit codes: 0 the verb did its work, 1 findings, 2 abnormal (wrong usage, unreadable file, internal error), 130
-interrupted. Errors are findings to every verb, warnings to `lint` alone: what writes or shows something despite
-them ends with 0.
+interrupted. Errors are findings to every verb, warnings to `lint` and `audit`, which only check: what writes or
+shows something despite them ends with 0.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def cli() -> None:
     \b
     Exit code:
         0  all is well; of trace, show, gen and verify also with warnings
-        1  findings: errors; of lint warnings, too; of verify outputs that differ; of --check files that do
+        1  findings: errors; of lint and audit warnings, too; of verify outputs that differ; of --check files that do
         2  the work could not be done: wrong use, a file that cannot be read or written
         130  interrupted by Ctrl-C
 

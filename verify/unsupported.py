@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.trace.request import EAGER
 from streamsched.npu_sim import control, environment
-from streamsched.verify.causes import in_words, is_wrapped
+from streamsched.verify.causes import in_words, is_wrapped, root_cause
 from streamsched.verify.verdict import CannotRunError, traceback_of
 
 _NO_KERNEL = re.compile(r"(\w+) has no (?:kernel|entry)")
 _NO_SUCH_INDEX = re.compile(r"out of range|out of bounds|is outside of")
+
+_OBSERVED = re.compile(r"raised exception (\w+)\((['\"])(.*)\2\)", re.DOTALL)
+"""What torch.compile says of an exception of the user's own code, as `repr` shows it."""
+_NEWLINE = r"\n"
 
 _FALLBACK = re.compile(r"The operator '([\w:.]+)' is not currently supported on the NPU backend and will fall back")
 
@@ -28,9 +32,11 @@ def original_raises(error: Exception, inputs: Sequence[str] = ()) -> CannotRunEr
     details = traceback_of(error)
     if is_wrapped(error, "BackendCompilerFailed"):
         return CannotRunError(f"cannot run: npugraph_ex cannot compile the original: {in_words(error)}", details)
-    if is_wrapped(error, "TorchDynamoException") and not is_wrapped(error, "ObservedException"):
+    observed = _OBSERVED.match(str(root_cause(error)))
+    if is_wrapped(error, "TorchDynamoException") and observed is None:
         return CannotRunError(f"cannot run: torch.compile cannot trace the original: {in_words(error)}", details)
-    said = _device_error() or in_words(error)
+    words = f"{observed[1]}: {' '.join(observed[3].replace(_NEWLINE, ' ').split())}" if observed else in_words(error)
+    said = _device_error() or words
     return CannotRunError(
         f"cannot run: the original forward raises on random inputs: {said}{_advice(said, inputs)}", details
     )

@@ -59,6 +59,18 @@ def test_who_is_to_blame() -> None:
     assert said.endswith('; bound one of `ids`, `mask` with --range "ids=LOW..HIGH"')
 
 
+class TorchDynamoException(Exception):  # noqa: N818
+    """Named as torch's."""
+
+
+def test_what_torch_compile_meets_in_the_model_is_the_models_own() -> None:
+    seen = TorchDynamoException("raised exception ValueError('boom:\\n  the gate is shut')")
+    said = str(original_raises(caused(TorchDynamoException("Observed exception"), seen)))
+    assert said == "cannot run: the original forward raises on random inputs: ValueError: boom: the gate is shut"
+    said = str(original_raises(TorchDynamoException("a graph break")))
+    assert said == "cannot run: torch.compile cannot trace the original: TorchDynamoException: a graph break"
+
+
 def test_orders_have_one_spelling_and_a_short_one() -> None:
     chosen = (orders.SIDE_FIRST, orders.SIDE_LAST, *map(orders.random_order, (3, 4, 5, 9)))
     text = render(Verdict("npu", "this against that", tuple(order.words for order in chosen), 1))
