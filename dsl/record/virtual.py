@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -16,7 +17,7 @@ from streamsched.dsl.record.device_mode import DeviceMode
 from streamsched.dsl.record.dispatch import launches
 from streamsched.dsl.record.recorder import Recorder
 from streamsched.dsl.record.streams import VirtualStream
-from streamsched.dsl.trace.tracing import npu_stub
+from streamsched.dsl.trace.tracing.npu_stub import NAME, NoFakeError
 
 _ABSENT = object()
 
@@ -27,8 +28,7 @@ def installed(recorder: Recorder) -> Iterator[None]:
     npu = _npu_module(recorder)
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.compiler.set_stance("force_eager"))  # it imports what looks at torch.cuda
-        stack.enter_context(npu_stub.standing_in())
-        sys.modules[npu_stub.NAME].npu = npu  # type: ignore[attr-defined]
+        stack.enter_context(_module(NAME, _TorchNpu(npu)))
         stack.enter_context(_replaced(torch.cuda, namespace.namespace(recorder, "cuda")))
         stack.enter_context(_replaced(torch, {**namespace.generic(recorder), "npu": npu}))
         stack.enter_context(_replaced(torch.accelerator, namespace.accelerator(recorder)))
@@ -37,6 +37,30 @@ def installed(recorder: Recorder) -> Iterator[None]:
         stack.enter_context(launches(recorder))
         stack.enter_context(DeviceMode(recorder))
         yield
+
+
+class _TorchNpu(ModuleType):
+    """`import torch_npu`: an operator that nobody has registered can be imported, as libraries do, and not called."""
+
+    def __init__(self, npu: ModuleType) -> None:
+        super().__init__(NAME)
+        self.__spec__ = ModuleSpec(NAME, None)
+        self.npu = npu
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("npu_"):
+            raise AttributeError(name)
+        try:
+            return getattr(torch.ops.npu, name)
+        except AttributeError:
+            return _lacking(name)
+
+
+def _lacking(name: str) -> Callable[..., Any]:
+    def lacking(*_: Any, **__: Any) -> Any:
+        raise NoFakeError(name)
+
+    return lacking
 
 
 def _npu_module(recorder: Recorder) -> ModuleType:

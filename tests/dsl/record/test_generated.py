@@ -59,7 +59,7 @@ def errors(audited: Audited) -> list[Diagnostic]:
     return [each for each in audited.diagnostics if each.severity is not Severity.INFO]
 
 
-CASES = [*((name, "cuda") for name in NAMES), ("multi_stream", "npu"), ("tp_moe", "npu")]
+CASES = [*((name, "cuda") for name in NAMES), ("multi_stream", "npu"), ("whisper_encoder", "npu")]
 """A process of its own for each example would be slow."""
 
 
