@@ -160,13 +160,25 @@ def _marked() -> Iterator[None]:
 
 
 def _inputs(model: torch.nn.Module, call: Inputs) -> Iterator[Input]:
-    """The tensors in the arguments of a call, named as the user reaches them: `ids`, `mask[0]`, `state['k']`."""
+    """The tensors in the arguments of a call, named as the user reaches them: `ids`, `mask[0]`, `state['k']`.
+
+    Raises `CannotRunError` for one without data.
+    """
     names = [*_positional(model, len(call.args)), *call.kwargs]
     for tree, name in zip((*call.args, *call.kwargs.values()), names, strict=True):
         for path, leaf in pytree.tree_flatten_with_path(tree)[0]:
             if isinstance(leaf, torch.Tensor):
+                if leaf.is_meta:
+                    raise CannotRunError(_without_data(name + pytree.keystr(path)))
                 entry = Input(name + pytree.keystr(path), leaf.dtype, tuple(leaf.shape))
                 yield dataclasses.replace(entry, given=leaf) if entry.is_integer and _is_initialised(leaf) else entry
+
+
+def _without_data(name: str) -> str:
+    return (
+        f"cannot run: input `{name}` is made on the meta device, which holds no data; name no device in the function "
+        "of `inputs from`, or torch.get_default_device() where one must be given"
+    )
 
 
 def _is_initialised(tensor: torch.Tensor) -> bool:

@@ -135,3 +135,14 @@ def test_the_help_tells_the_exit_codes(capfd: pytest.CaptureFixture[str]) -> Non
     out = capfd.readouterr().out
     assert "0  all outputs agree" in out
     assert "2  nothing could be compared" in out
+
+
+def test_inputs_without_data(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(folder, "b = x + 1\nreturn b")
+    with (folder / "model.py").open("a") as model:
+        model.write('\n\ndef inputs():\n    return {"x": torch.ones(4, dtype=torch.long, device="meta")}\n')
+    schedule = folder / "m.sched"
+    schedule.write_text(schedule.read_text().replace("input x: f32[4, 4]", 'inputs from "model.py:inputs"'))
+    code, out, err = run(capfd)
+    assert (code, out) == (2, "")
+    assert "input `x` is made on the meta device, which holds no data; name no device" in err

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -14,15 +15,17 @@ from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.request import DTYPES, TraceRequest
 from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.known import KnownNumbers
 from streamsched.dsl.trace.tracing.loader import Session, find_attribute, raised
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """How forward() is called."""
+    """How forward() is called. `known` has the numbers in the objects among the arguments, such as a cache's length."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+    known: KnownNumbers | None = field(default=None, compare=False)
 
 
 def load_inputs(
@@ -63,17 +66,20 @@ def _from_function(session: Session, span: Span, device: str) -> Inputs | Diagno
     found = find_attribute(session, file, attribute, span)
     if isinstance(found, Diagnostic):
         return found
+    known = KnownNumbers() if device == "meta" and session.request.scope is not None else None
     try:
-        with torch.device(device), torch.no_grad():
+        with torch.device(device), torch.no_grad(), known.making_inputs() if known else contextlib.nullcontext():
             made = found.value()
     except (Exception, SystemExit) as error:
         return raised(session, error, span, f'"{file}:{attribute}" makes no inputs')
+    if known:
+        known.keep_state(made)
     if isinstance(made, Mapping):
-        return Inputs((), dict(made))
+        return Inputs((), dict(made), known)
     if isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], tuple) and isinstance(made[1], Mapping):
-        return Inputs(made[0], dict(made[1]))
+        return Inputs(made[0], dict(made[1]), known)
     if isinstance(made, tuple):
-        return Inputs(made, {})
+        return Inputs(made, {}, known)
     return rules.wrong_inputs(
         span,
         f'"{file}:{attribute}" returns a {type(made).__name__}',

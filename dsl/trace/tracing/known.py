@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
@@ -25,6 +28,19 @@ class KnownNumbers(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._known: Any = WeakTensorKeyDictionary()  # by tensor on the meta device: the same on the CPU
+
+    @contextlib.contextmanager
+    def making_inputs(self) -> Iterator[None]:
+        """Learn the numbers of what is made while the context lasts, `torch.tensor(0)` included."""
+        with self, _Literals():
+            yield
+
+    def keep_state(self, arguments: Any) -> None:
+        """Forget what a call is not determined by: the numbers of tensors that are arguments of their own or in a
+        container, which differ from call to call, and all that are not integers. The lengths in a cache stay."""
+        data = pytree.tree_leaves(arguments, is_leaf=lambda part: not isinstance(part, tuple | list | dict))
+        self._drop([tensor for tensor in data if isinstance(tensor, torch.Tensor)])
+        self._drop([tensor for tensor in self._known if tensor.is_floating_point() or tensor.is_complex()])
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -71,10 +87,26 @@ class KnownNumbers(TorchDispatchMode):  # type: ignore[no-untyped-call]
         """What an op overwrites with unknown numbers is not known any more, nor what shares its memory."""
         named = {**dict(zip((a.name for a in func._schema.arguments), args, strict=False)), **kwargs}
         written = [named.get(a.name) for a in func._schema.arguments if a.alias_info and a.alias_info.is_write]
-        lost = {_memory(self._known[tensor]) for tensor in _tensors(written) if tensor in self._known}
+        self._drop(_tensors(written))
+
+    def _drop(self, tensors: list[torch.Tensor]) -> None:
+        lost = {_memory(self._known[tensor]) for tensor in tensors if tensor in self._known}
         if lost:
             for other in [tensor for tensor, values in self._known.items() if _memory(values) in lost]:
                 del self._known[other]
+
+
+class _Literals(TorchFunctionMode):
+    """Makes `torch.tensor(0)` on the CPU and copies it to the meta device: made there, its number reaches no op."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is not torch.tensor or kwargs.get("requires_grad") or _tensors((args, kwargs)):
+            return func(*args, **kwargs)
+        device = kwargs.get("device")
+        if str(torch.get_default_device() if device is None else device) != "meta":
+            return func(*args, **kwargs)
+        return func(*args, **{**kwargs, "device": "cpu"}).to("meta")
 
 
 def _tensors(tree: Any) -> list[torch.Tensor]:

@@ -54,6 +54,45 @@ def test_a_write_is_seen_by_all_views() -> None:
         assert other[0].item() == 1
 
 
+class State:
+    """An object that forward() is called with."""
+
+    def __init__(self) -> None:
+        self.length = torch.tensor(4)
+        self.scale = torch.tensor(0.5)
+
+
+def made_inputs() -> tuple[KnownNumbers, State, torch.Tensor]:
+    known = KnownNumbers()
+    with torch.device("meta"), known.making_inputs():
+        state, ids = State(), torch.tensor([[7, 8]])
+    known.keep_state(((state,), {"nested": [ids]}))
+    return known, state, ids
+
+
+def test_integers_in_the_objects_of_a_call_are_known() -> None:
+    known, state, _ = made_inputs()
+    assert state.length.device.type == "meta"
+    with known:
+        state.length.add_(2)
+        assert state.length.item() == 6
+
+
+@pytest.mark.parametrize("which", ["argument", "float"])
+def test_the_data_of_a_call_is_not(which: str) -> None:
+    known, state, ids = made_inputs()
+    with known, pytest.raises(RuntimeError, match="meta tensors"):
+        (ids.sum() if which == "argument" else state.scale).item()
+
+
+@pytest.mark.parametrize("device", [None, "meta", torch.device("meta")])
+def test_a_literal_is_known_wherever_its_device_is_named(device: str | torch.device | None) -> None:
+    known = KnownNumbers()
+    with torch.device("meta"), known.making_inputs():
+        assert torch.tensor([3, 4], device=device)[1].item() == 4
+        assert torch.tensor(3, device="cpu").device.type == "cpu"
+
+
 SOURCE = """
 class Layer(nn.Module):
     def forward(self, x, mask=None):

@@ -41,6 +41,15 @@ def llama_decode():
     cache.early_initialization(1, 2, 8, torch.float32, "meta")
     return {"input_ids": torch.ones(1, 1, dtype=torch.long), "past_key_values": cache, "use_cache": True}
 
+def llama_prefill():
+    return llama_decode() | ids()
+
+def llama_next_chunk():
+    inputs = llama_prefill()
+    for layer in inputs["past_key_values"].layers:
+        layer.cumulative_length.fill_(5)
+    return inputs
+
 def gemma():
     kinds = ["sliding_attention", "full_attention", "sliding_attention"]
     size = SIZE | dict(head_dim=8, sliding_window=4, layer_types=kinds)
@@ -62,12 +71,14 @@ def ids_and_mask():
 def scoped(tmp_path: Path) -> Callable[..., tuple[Traced, list[str]]]:
     """Trace the modules in scope; the paths of those that were not skipped."""
 
-    def run(name: str, glob: str, cls: str = "", inputs: str = "ids") -> tuple[Traced, list[str]]:
+    def run(
+        name: str, glob: str, cls: str = "", inputs: str = "ids", compiled: bool = True
+    ) -> tuple[Traced, list[str]]:
         (tmp_path / "model.py").write_text(SOURCE)
         traced: list[str] = []
         request = TraceRequest(
             str(tmp_path), "model.py", name, (), ("model.py", inputs), (), SPAN, SPAN, SPAN,
-            scope=ScopeRequest(glob, cls, SPAN),
+            scope=ScopeRequest(glob, cls, SPAN), compiled=compiled,
         )  # fmt: skip
         made = trace_model(request, progress=traced.append)
         prefix = "tracing model.layers."
@@ -122,6 +133,22 @@ def test_layers_of_a_static_cache(scoped: Callable[..., tuple[Traced, list[str]]
     assert all(written & set(value.storages) for value in caches)
     used = {trace.values[value].expression for op in trace.ops for arg in op.args for value in refs(arg)}
     assert not {expression for expression in used if expression.startswith("cache.layers[1]")}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "compiled", "masks"),
+    [
+        ("llama_prefill", False, []),
+        ("llama_prefill", True, [(1, 1, 8, 16)]),
+        ("llama_next_chunk", False, [(1, 1, 8, 16)]),
+    ],
+)
+def test_the_length_of_a_static_cache_decides_about_the_mask(
+    scoped: Callable[..., tuple[Traced, list[str]]], inputs: str, compiled: bool, masks: list[tuple[int, ...]]
+) -> None:
+    """Run eagerly, transformers passes no mask for the first tokens, and one for more; compiled, it does not look."""
+    trace = one(scoped("llama", "model.layers.*", inputs=inputs, compiled=compiled)[0])
+    assert [trace.values[v].shape for v in trace.inputs if trace.values[v].expression == "attention_mask"] == masks
 
 
 @pytest.mark.parametrize("name", ["gemma", "qwen"])

@@ -61,7 +61,7 @@ def capture(
     """
     calls: list[Call] = []
     try:
-        with leaves.replaced(model), unchanged(model), _noting(model, modules, calls), _running(session):
+        with leaves.replaced(model), unchanged(model), _noting(model, modules, calls), _running(session, inputs):
             model(*inputs.args, **inputs.kwargs)
     except _CopyError as error:
         return _cannot_copy(session, error)
@@ -101,12 +101,12 @@ def _cannot_copy(session: Session, error: _CopyError) -> Diagnostic:
 
 
 @contextlib.contextmanager
-def _running(session: Session) -> Iterator[None]:
+def _running(session: Session, inputs: Inputs) -> Iterator[None]:
     """Run the model as a trace does: without gradients, and with the answers that a trace gives."""
     answered = compiling.answered(session.internals, session.request.compiled, lambda _: None)
     with _naming(session), torch.no_grad(), _compiling_state_context(), answered, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with KnownNumbers():
+        with inputs.known or KnownNumbers():
             yield
 
 
