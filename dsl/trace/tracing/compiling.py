@@ -20,6 +20,7 @@ def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType],
     from torch._dynamo.variables.functions import invoke_and_store_as_constant
 
     _settle()
+    torch._dynamo.reset()  # it would take the branches of a torch.cond for those of one that it has seen before
 
     def replacement(question: Question) -> Question:
         def ask() -> bool:
@@ -44,6 +45,7 @@ def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType],
     finally:
         for module, name, question in places:
             setattr(module, name, question)
+        torch._dynamo.reset()  # what it compiled with these answers
 
 
 def _questions() -> tuple[Question, ...]:
