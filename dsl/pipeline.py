@@ -181,7 +181,7 @@ def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None, target
     if not file.trace_path or not os.path.lexists(file.trace_path):
         return _traced(loaded, verbose, progress, target)
 
-    from streamsched.dsl.trace.freshness import other_mode, staleness
+    from streamsched.dsl.trace.freshness import other_mode, staleness, warnings
     from streamsched.dsl.trace.store import load as load_saved
 
     request = trace_request(loaded.schedule, file.base)
@@ -190,6 +190,7 @@ def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None, target
     found = loaded.diagnostics + saved.diagnostics
     if saved.trace is not None:
         found += staleness(saved.trace, file.base, request.determined_by, request.schedule_span)
+        found += warnings(saved.trace, request.model_span)
         found += other_mode(saved.trace, trace_request(loaded.schedule, file.base, target))
     return replace(loaded, trace=saved.trace, diagnostics=found)
 

@@ -15,6 +15,7 @@ from itertools import groupby
 
 from streamsched.codegen.forward.folding import Folding
 from streamsched.codegen.forward.group_sizes import group_sizes
+from streamsched.codegen.forward.state import unfolded
 from streamsched.codegen.spell.arguments import spell_literal
 from streamsched.dsl.trace import model
 from streamsched.dsl.trace.model import (
@@ -39,6 +40,7 @@ _CHOSEN = re.compile(r"(?<=\[)self\.[^\]]*(?=\])")
 _STEP = re.compile(r"(?P<owner>.+)(?:\.(?P<name>\w+)|\[(?P<key>[^\[]+)\])")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CLASS = ".__class__.__name__"
+_OWN = "self."
 _POSITIONAL = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL_OR_KEYWORD)
 
 
@@ -63,10 +65,11 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
         arguments.add(name, argument)
     arguments.add_inputs()
     for assignment in trace.assignments:
-        arguments.add_replaced(assignment)
+        if not assignment.target.startswith(_OWN):
+            arguments.add_replaced(assignment)
     return (
         _constant("self.training", "False"),
-        *_flags(trace, folding),
+        *dict.fromkeys((*_flags(trace, folding), *_changing(trace, folding))),
         *_grouped([*dict.fromkeys(arguments.found)], _lengths(trace, arguments.found)),
         *map(_bounds, trace.dims),
         *(_constant(expression, str(size)) for expression, size in group_sizes(trace, folding).items()),
@@ -361,6 +364,15 @@ def _flags(trace: Trace, folding: Folding) -> Iterator[Check]:
     unfolded = (call for index, call in enumerate(trace.calls) if call.flags and _is_unfolded(trace, folding, index))
     for expression, text in dict(flag for call in unfolded for flag in call.flags).items():
         yield _constant(expression, spell_literal(text))
+
+
+def _changing(trace: Trace, folding: Folding) -> list[Check]:
+    """What attributes held that the code changes itself; a module that is called checks nothing and runs again."""
+    arguments = _Arguments(trace)
+    for assignment in unfolded(trace, frozenset(folding.call_of) - {NONE}):
+        if assignment.target.startswith(_OWN):
+            arguments.add_replaced(assignment)
+    return arguments.found
 
 
 def _is_unfolded(trace: Trace, folding: Folding, index: int) -> bool:

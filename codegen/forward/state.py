@@ -50,7 +50,8 @@ class State:
     @cached_property
     def _assigned(self) -> frozenset[str]:
         """The names of the parameters that lead to what is assigned to."""
-        return frozenset(_WORD.findall(assignment.target)[0] for assignment in self.trace.assignments)
+        roots = {_WORD.findall(assignment.target)[0] for assignment in self.trace.assignments}
+        return frozenset(roots - {"self"})  # an attribute is looked at by its own module, which makes the assignment
 
     @cached_property
     def _of_value(self) -> dict[int, list[Assignment]]:

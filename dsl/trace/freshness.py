@@ -38,6 +38,12 @@ def other_mode(trace: Trace, wanted: TraceRequest) -> tuple[Diagnostic, ...]:
     return (rules.compiling_changes_ops(wanted.schedule_span, message, (), ()),)
 
 
+def warnings(trace: Trace, span: Span) -> tuple[Diagnostic, ...]:
+    """What the tracer said of the model that is true of each file that is generated from a saved trace."""
+    kept = (text for code, text in trace.told if code == rules.attribute_not_kept.code)
+    return tuple(rules.attribute_not_kept(span, text) for text in kept)
+
+
 def _statements(then: tuple[str, ...], now: tuple[str, ...]) -> list[str]:
     added = [f"`{text}` is new in the schedule" for text in now if text not in then]
     removed = [f"`{text}` is no longer in the schedule" for text in then if text not in now]

@@ -332,12 +332,12 @@ ABSENT = "absent"
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Something that forward() leaves in an object that it was given: `target = value`.
+    """Something that forward() leaves in an object that it was given, or in a module: `target = value`.
 
-    `target` is the expression of an attribute or item: `cache.layers[0].keys`. `before` is the constant that it held
-    at entry; `ABSENT` where it was not there, empty where that was no constant. `calls` are the module calls whose own
-    code assigned it. `since` and `until` count ops: the first assignment is seen by no call before op `since`, the last
-    by all calls from op `until` on.
+    `target` is the expression of an attribute or item: `cache.layers[0].keys`, `self.count`. `before` is the
+    constant that it held at entry; `ABSENT` where it was not there, empty where that was no constant. `calls` are
+    the module calls whose own code assigned it. `since` and `until` count ops: the first assignment is seen by no
+    call before op `since`, the last by all calls from op `until` on.
     """
 
     target: str
@@ -378,6 +378,7 @@ class Trace:
     constants: tuple[tuple[str, str], ...] = ()  # those in the objects that forward() is given, by their expressions
     dims: tuple[NamedDim, ...] = ()  # the dynamic dims; all other sizes are fixed
     assignments: tuple[Assignment, ...] = ()  # in the order in which they can be printed
+    told: tuple[tuple[str, str], ...] = ()  # those of `warnings` that stay true of generated code, each with its code
 
     def __post_init__(self) -> None:
         assert self.calls and self.calls[0].parent == NONE and self.calls[0].path == "", "calls[0] is the scope's own"

@@ -285,9 +285,10 @@ def attribute_not_kept(span: Span, message: str) -> Diagnostic:
     and attributes that hold a number, a text, a bool or None, or lists and dicts of those, and hold something else
     after forward().
 
-    Why is this bad: such an assignment is no op and is not in the trace. What reads the attribute in the next call, or
-    from outside, finds something else than with the original forward(). A number is even built into the generated
-    code, with the value that it had while tracing.
+    Why is this bad: such an assignment is no op. What reads the attribute later finds something else than with the
+    original forward(). Only a number or the like that forward() itself reads is assigned by generated code, too; there
+    the value that it had while tracing is built in, so that a call that finds another one is another call: it runs the
+    original forward(), and raises after `apply(model, strict=True)`. A counter makes that every call but the first.
 
     Example:
         self.last = x       # in forward()

@@ -111,6 +111,7 @@ def digest(trace: Trace) -> str:
         stacks=(),
         sources=(),
         warnings=(),
+        told=(),
         digest="",
     )
     return hashlib.sha256(encode(content).encode()).hexdigest()
@@ -242,6 +243,7 @@ def encode(trace: Trace) -> str:
         **({"objects": trace.objects} if trace.objects else {}),
         **({"constants": trace.constants} if trace.constants else {}),
         **({"dims": [[d.name, d.expression, d.minimum, d.maximum] for d in trace.dims]} if trace.dims else {}),
+        **({"told": trace.told} if trace.told else {}),
         "strings": w.strings.rows,
         "numbers": w.numbers.rows,
         "arguments": w.arguments.rows,
@@ -355,6 +357,7 @@ class _Reader:
             constants=tuple((expression, text) for expression, text in d.get("constants", ())),
             dims=tuple(NamedDim(*fields) for fields in d.get("dims", ())),
             assignments=tuple(self._assignment(*row) for row in d.get("assignments", ())),
+            told=tuple((code, text) for code, text in d.get("told", ())),
         )
 
 

@@ -43,7 +43,7 @@ from streamsched.dsl.trace.tracing.frames import to_characters
 from streamsched.dsl.trace.tracing.graph import COND as COND_OP
 from streamsched.dsl.trace.tracing.graph import FlatNode, flatten, references
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, TAG, Issue, Recorder
-from streamsched.dsl.trace.tracing.state import State, state_of
+from streamsched.dsl.trace.tracing.state import State, attribute_state, state_of
 from streamsched.dsl.trace.tracing.values import BadConstant, Values, issue_of, tag_of
 
 _LIFTS = frozenset({"aten::lift_fresh_copy", "aten::lift_fresh", "aten::detach_", "aten::detach", "aten::alias"})
@@ -80,7 +80,7 @@ def assemble(
     builder.add_all()
     calls = tuple(builder.call(record) for record in recorder.calls.records)
     given = inspect.signature(root.forward).bind(*args, **kwargs).arguments
-    state = builder.state()
+    state, changed = builder.state(), builder.changed()
     reached = [builder.values[index].expression for index in inputs] + [
         _around(each.target) for each in state.assignments
     ]
@@ -96,7 +96,7 @@ def assemble(
         tuple(recorder.calls.constants),
         builder.communication,
         tuple(builder.unspelled),
-        state,
+        State(state.assignments + changed.assignments, state.refused + changed.refused),
     )
 
 
@@ -402,7 +402,13 @@ class _Ops:
         """What forward() leaves in its arguments."""
         calls = self._recorder.calls
         puts = [(put, self._traced(value)) for put, value in calls.puts]
-        return state_of(puts, self._moments, self.ops, self.values.all(), self._traced(calls.records[0].result))
+        result = self._traced(calls.records[0].result)
+        return state_of(puts, self._moments, self.ops, self.values.all(), result)
+
+    def changed(self) -> State:
+        """What forward() leaves in plain attributes of modules, where it may look at that when it runs again."""
+        recorder = self._recorder
+        return attribute_state(recorder.calls, recorder.positions.codes(), len(self.ops))
 
     def _traced(self, argument: Argument, before: int | None = None) -> Argument:
         """A tree whose `Ref`s hold tags, with values in their place.

@@ -10,8 +10,21 @@ from typing import Any
 
 import torch
 
+from streamsched.dsl.trace.tracing.arguments import literal
+
 _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module()))
 _DEPTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A plain attribute that holds something else now: `before` and `now` as Python expressions, `before` None where it
+    was not there."""
+
+    path: str
+    name: str
+    before: str | None
+    now: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +46,19 @@ class PlainAttributes:
         }
         self._names = {path: frozenset(vars(module)) for path, module in self._modules.items()}
 
-    def changed(self, but: Callable[[torch.nn.Module], bool]) -> tuple[str, ...]:
-        """The attributes that hold something else now, as forward() writes them: `self.layer.count`; those of modules
-        for which `but` holds left out."""
+    def changed(self, but: Callable[[torch.nn.Module], bool]) -> tuple[Change, ...]:
+        """The attributes that hold something else now; those of modules for which `but` holds left out."""
         watched = [path for path, module in self._modules.items() if not but(module)]
-        return tuple(dict.fromkeys(name for path in watched for name in self._changed_of(path)))
+        return tuple(change for path in watched for change in self._changed_of(path))
 
-    def _changed_of(self, path: str) -> Iterator[str]:
+    def _changed_of(self, path: str) -> Iterator[Change]:
         before = self._before[path]
         for name, value in _plain(self._modules[path]):
             known = name in before or name not in self._names[path]
             # The text tells 1 from True and from 1.0, and finds a NaN equal to itself.
             if known and (name not in before or repr(before[name].content) != repr(value)):
-                yield f"self.{path}.{name}" if path else f"self.{name}"
+                kept = before.get(name)
+                yield Change(path, name, None if kept is None else _text(kept.content), _text(value))
 
     def restore(self) -> None:
         """Put everything back: the same objects, with what was in them."""
@@ -83,6 +96,10 @@ def _plain(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     for name, value in list(vars(module).items()):
         if name not in _OF_EVERY_MODULE and _is_plain(value, 0):
             yield name, value
+
+
+def _text(value: object) -> str:
+    return literal(value) or repr(value)
 
 
 def _is_plain(value: object, depth: int) -> bool:

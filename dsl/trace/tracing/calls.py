@@ -14,8 +14,9 @@ import torch.nn.modules.module as module_state
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from streamsched.dsl.trace.model import NONE, Argument, Literal
+from streamsched.dsl.trace.tracing.accessors import module_accessor
 from streamsched.dsl.trace.tracing.arguments import literal, replaced
-from streamsched.dsl.trace.tracing.attributes import PlainAttributes
+from streamsched.dsl.trace.tracing.attributes import Change, PlainAttributes
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.inputs import InputObjects, Put
 from streamsched.dsl.trace.tracing.leaves import Leaves
@@ -84,7 +85,7 @@ class Calls:
         self._objects = objects
         self._leaves = leaves
         self.attributes = PlainAttributes(root)
-        self.changed: tuple[str, ...] = ()
+        self.changed: tuple[Change, ...] = ()
         self.puts: tuple[tuple[Put, Argument], ...] = ()
         self.reshaped: tuple[str, ...] = ()
         self.constants: tuple[tuple[str, str], ...] = ()
@@ -102,6 +103,10 @@ class Calls:
     def running(self) -> tuple[CallRecord, ...]:
         """The running calls, outermost first."""
         return tuple(self.records[index] for index in self._stack)
+
+    def target(self, change: Change) -> str:
+        """The expression of an attribute that changed: `self.layers[0].count`."""
+        return f"self{module_accessor(self._scope, change.path)}.{change.name}"
 
     @contextlib.contextmanager
     def hooks(self) -> Iterator[None]:

@@ -25,6 +25,7 @@ from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, Issue, Recorder
 from streamsched.dsl.trace.tracing.refusals import LEAF_ADVICE, NO_SEQUENCE
+from streamsched.dsl.trace.tracing.state import State
 from streamsched.dsl.trace.tracing.values import issue_of
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
@@ -206,6 +207,7 @@ def losses(
     warned: Iterable[warnings.WarningMessage],
     recorder: Recorder,
     regions: Regions,
+    state: State,
 ) -> Iterator[Diagnostic]:
     """What forward() does that the trace does not hold."""
     span = session.request.model_span
@@ -214,16 +216,30 @@ def losses(
         names = ", ".join(tensors)
         message = f"forward() leaves a tensor in {names}, which is no buffer: generated code will not leave one there"
         yield rules.attribute_not_kept(span, message)
-    if recorder.calls.changed:
-        names = ", ".join(recorder.calls.changed)
-        message = f"forward() changes {names}, which generated code will not do; what it reads there is built in"
-        yield rules.attribute_not_kept(span, message)
+    yield from _changed(span, recorder, state)
     yield from _device_branches(session, recorder)
     for place in regions.enabled:
         yield rules.autocast_not_traced(span, _at(session, place, "the region"))
     for real, other in dict.fromkeys(recorder.calls.returned.replaced if recorder.calls.returned else ()):
         message = f"forward() returns a {real}; generated code returns a {other} with the same content"
         yield rules.result_type_changes(span, message, _returned(session, recorder))
+
+
+def _changed(span: Span, recorder: Recorder, state: State) -> Iterator[Diagnostic]:
+    """The plain attributes that forward() changes: those that it does not read, and those that `state` assigns."""
+    read = {assignment.target for assignment in state.assignments}
+    targets = dict.fromkeys(recorder.calls.target(change) for change in recorder.calls.changed)
+    unread = [target for target in targets if target not in read]
+    if unread:
+        message = f"forward() changes {', '.join(unread)}, which generated code will not do unless it calls the module"
+        yield rules.attribute_not_kept(span, message)
+    steering = [target for target in targets if target in read]
+    if steering:
+        message = (
+            f"forward() changes {', '.join(steering)}, and what it reads there is built in: a call that finds "
+            "something else there than the traced one runs the original forward()"
+        )
+        yield rules.attribute_not_kept(span, message)
 
 
 def _device_branches(session: Session, recorder: Recorder) -> Iterator[Diagnostic]:

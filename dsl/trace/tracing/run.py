@@ -17,6 +17,7 @@ import torch
 from torch.export import ExportedProgram
 
 from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.model import NONE, Trace
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.sources import Sources, name_all
@@ -94,7 +95,7 @@ def _trace_root(
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
     mixed = mixed_dtypes(session, recorder, regions, parts.ops, parts.values.all())
-    lost = (*problems.losses(session, model, exported.warned, recorder, regions), *mixed, *compared)
+    lost = (*problems.losses(session, model, exported.warned, recorder, regions, parts.state), *mixed, *compared)
     return Traced(_finish(session, model, parts, recorder, lost), lost)
 
 
@@ -188,6 +189,7 @@ def _finish(
         sources=session.sources.described(),
         dims=dim_problems.named_dims(recorder, parts),
         warnings=tuple(diagnostic.message for diagnostic in lost),
+        told=tuple((found.code, found.message) for found in lost if found.code == rules.attribute_not_kept.code),
         objects=parts.objects,
         constants=parts.constants,
         assignments=parts.state.assignments,

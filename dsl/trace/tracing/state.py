@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import CodeType
 
 from streamsched.dsl.trace.model import (
     ABSENT,
@@ -21,8 +22,10 @@ from streamsched.dsl.trace.model import (
 )
 from streamsched.dsl.trace.model import Sequence as Items
 from streamsched.dsl.trace.tracing.arguments import literal, opaque
+from streamsched.dsl.trace.tracing.calls import Calls
 from streamsched.dsl.trace.tracing.inputs import ABSENT as NOT_THERE
 from streamsched.dsl.trace.tracing.inputs import Put
+from streamsched.dsl.trace.tracing.steering import Readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,27 @@ def state_of(
         if uses.former(assignment)
     ]
     return State(made, tuple(dict.fromkeys(refused)))
+
+
+def attribute_state(calls: Calls, codes: Iterable[CodeType], end: int) -> State:
+    """The assignments that leave in plain attributes what forward() left there, made after all `end` ops: those that it
+    may read when it runs again. `codes` are the functions that issued ops."""
+    if not calls.changed:
+        return State((), ())
+    forwards = {record.path: record.code for record in calls.records}
+    readers = Readers(dict.fromkeys((*codes, *filter(None, forwards.values()))))
+    made: list[Assignment] = []
+    refused: list[str] = []
+    for change in calls.changed:
+        if not readers.may_read(change.name, forwards.get(change.path)):
+            continue
+        target = calls.target(change)
+        makers = tuple(index for index, record in enumerate(calls.records) if record.path == change.path)
+        if change.path and (not makers or readers.sets_from_outside(change.name)):
+            refused.append(f"forward() reads {target} and changes it from another module, or may do so")
+        before = ABSENT if change.before is None else change.before
+        made.append(Assignment(target, Literal(change.now), makers or (0,), end, end, before))
+    return State(tuple(made), tuple(refused))
 
 
 class _Uses:

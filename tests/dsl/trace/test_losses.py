@@ -12,6 +12,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.trace.export import Traced
+from streamsched.dsl.trace.model import ABSENT, Literal
 
 Attempt = Callable[..., Traced]
 
@@ -66,6 +67,71 @@ def test_weights_of_an_rnn_are_kept(attempt: Attempt, kind: str) -> None:
 def test_plain_attribute_that_changes(attempt: Attempt, init: str, change: str, names: str) -> None:
     warning = warning_of(attempt(model_of(init, f"{change}; return x + 1"), x=(4,)), "TRC201")
     assert f"forward() changes {names}, which" in warning.message
+
+
+@pytest.mark.parametrize(
+    ("init", "forward", "assignment"),
+    [
+        ("self.n = 0", "self.n += 1; return x * self.n", ("self.n", "1", "0")),
+        ("self.n = 2", "y = x * self.n; self.n = self.n + 1; return y", ("self.n", "3", "2")),
+        ("self.seen = [1]", "self.seen.append(2); return x * len(self.seen)", ("self.seen", "[1, 2]", "[1]")),
+        ("pass", "y = x if hasattr(self, 'n') else x + 1; self.n = 3; return y", ("self.n", "3", ABSENT)),
+        ("self.mode = None", "y = x * 2 if self.mode else x; self.mode = 'a'; return y", ("self.mode", "'a'", "None")),
+    ],
+)
+def test_plain_attribute_that_steers_the_next_call(
+    attempt: Attempt, init: str, forward: str, assignment: tuple[str, str, str]
+) -> None:
+    made = attempt(model_of(init, forward), x=(4,))
+    assert "what it reads there is built in" in warning_of(made, "TRC201").message
+    assert made.trace is not None
+    [found] = made.trace.assignments
+    assert (found.target, found.value, found.before) == (assignment[0], Literal(assignment[1]), assignment[2])
+    assert made.trace.told == (("TRC201", made.trace.warnings[0]),)
+
+
+@pytest.mark.parametrize(
+    ("init", "forward"),
+    [
+        ("self.n = 0", "self.n = self.n + 1; return x"),
+        ("self.n = None", "self.n = x.shape[0]; return x * self.n"),
+        ("self.seen = []", "self.seen.append(1); return x + 1"),
+    ],
+)
+def test_plain_attribute_of_before_that_nobody_reads(attempt: Attempt, init: str, forward: str) -> None:
+    made = attempt(model_of(init, forward), x=(4,))
+    assert "which generated code will not do" in warning_of(made, "TRC201").message
+    assert made.trace is not None
+    assert made.trace.assignments == ()
+
+
+def test_plain_attribute_that_another_module_changes(attempt: Attempt) -> None:
+    source = """
+    class Sub(nn.Module):
+        n = 1
+
+        def __init__(self):
+            super().__init__()
+            self.n = 1
+
+        def forward(self, x):
+            return x * self.n
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sub = Sub()
+
+        def forward(self, x):
+            y = self.sub(x)
+            self.sub.n = 2
+            return y
+    """
+    made = attempt(source, x=(4,))
+    assert made.trace is None
+    [found] = made.diagnostics
+    assert found.code == "TRC108"
+    assert "reads self.sub.n and changes it from another module" in found.message
 
 
 def test_plain_attribute_that_stays(attempt: Attempt) -> None:

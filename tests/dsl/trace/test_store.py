@@ -95,6 +95,7 @@ def example() -> Trace:
         stacks=((0,), (0, 0)),
         sources=(("model.py", Source("model.py", "00")), ("site-packages/t/a.py", Source("t/a.py", "", "t", "1.0"))),
         warnings=("watch out",),
+        told=(("TRC201", "watch out"),),
         digest="ab",
         objects=(("x", "list"),),
     )

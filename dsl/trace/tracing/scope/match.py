@@ -56,7 +56,7 @@ _IGNORED = {(Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name"), (Mo
 
 _APART = frozenset(
     ["determined_by", "torch_version", "python_version", "ops", "inputs", "values", "storages", "statements",
-     "positions", "stacks", "sources", "warnings", "digest", "scope", "constants"]
+     "positions", "stacks", "sources", "warnings", "digest", "scope", "constants", "told"]
 )  # fmt: skip
 """Fields of a trace that are compared where ops, calls and results lead to them, or that do not matter."""
 

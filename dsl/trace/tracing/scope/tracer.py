@@ -117,8 +117,9 @@ def _trace_calls(
     if isinstance(one, Diagnostic):
         return Traced(None, (one,))
     warnings = tuple(dict.fromkeys(warning for case in cases for warning in case.trace.warnings))
+    told = tuple(dict.fromkeys(warning for case in cases for warning in case.trace.told))
     instances = Scope(scope.glob, scope.class_name, tuple(call.path for call in calls))
-    made = dataclasses.replace(one, sources=session.sources.described(), warnings=warnings, scope=instances)
+    made = dataclasses.replace(one, sources=session.sources.described(), warnings=warnings, told=told, scope=instances)
     return Traced(dataclasses.replace(made, digest=digest(made)), tuple(found))
 
 
