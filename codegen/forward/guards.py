@@ -166,7 +166,8 @@ class _Arguments:
         constants that it holds.
         """
         inputs = self._inputs(expression)
-        owners = dict.fromkeys(owner for value in inputs for owner in _owners(value.expression))
+        reached = [*(value.expression for value in inputs), *self._chosen_targets(expression)]
+        owners = dict.fromkeys(owner for path in reached for owner in _owners(path))
         for owner in owners or (expression,):
             within, _, index = owner.removesuffix("]").rpartition("[")
             if owner.endswith("]") and index.startswith("self."):
@@ -175,13 +176,19 @@ class _Arguments:
                 self.found.append(_class(owner, name))
         for value in inputs:
             self._tensor(value.expression, value)
-        self.found += self._held(expression, [value.expression for value in inputs])
+        self.found += self._held(expression, reached)
 
-    def _held(self, expression: str, inputs: Iterable[str]) -> Iterator[Check]:
+    def _chosen_targets(self, expression: str) -> Iterator[str]:
+        """What forward() puts into an item of an object that an attribute of `self` chooses."""
+        for target in (assignment.target for assignment in self.trace.assignments):
+            if _CHOSEN.search(target) and target.startswith((f"{expression}.", f"{expression}[")):
+                yield target
+
+    def _held(self, expression: str, reached: Iterable[str]) -> Iterator[Check]:
         """The constants that an object holds. Where an attribute of `self` chooses one of its items, those of that item
         which all have.
         """
-        chosen = {owner for path in inputs for owner in _owners(path) if _CHOSEN.search(owner)}
+        chosen = {owner for path in reached for owner in _owners(path) if _CHOSEN.search(owner)}
         texts: dict[str, set[str]] = {}
         for path, text in self.trace.constants:
             if path.startswith((f"{expression}.", f"{expression}[")):

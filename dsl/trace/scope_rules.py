@@ -53,8 +53,8 @@ def scope_modules_differ(
 
     Reports modules of two classes; modules that trace to different ops, shapes or dtypes; modules that get other
     arguments (a mask in one layer, None in the next); and a constant that differs from module to module and that no
-    attribute of the modules holds. What may differ are weights, the layer of a cache that is used, and constants that
-    are the value of one attribute, such as `self.layer_idx` or `self.attn.scaling`, in every module.
+    attribute which forward() reads holds. What may differ are weights, the layer of a cache that is used, and constants
+    that are the value of one attribute, such as `self.layer_idx` or `self.attn.scaling`, in every module.
 
     Why is this bad: one generated forward() serves all modules in scope. It would be wrong for some of them.
 

@@ -157,6 +157,7 @@ def assert_same_calls(module: ModuleType, root: str, kind: str, text: str) -> No
 FEW = [
     *(("llama", root, kind, how) for root in ("layer", "build") for kind in KINDS for how in ("folded", "unfolded")),
     ("llama", "build", "dynamic", "scoped"),
+    ("llama", "build", "prefill", "scoped"),
     ("qwen3", "build", "static", "unfolded"),
     ("qwen3", "layer", "prefill", "unfolded"),
     ("mixtral", "build", "dynamic", "unfolded"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, Trace
 from streamsched.dsl.trace.request import ScopeRequest
+from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
+from streamsched.dsl.trace.tracing.scope.objects import with_objects
 
 SCOPE_SPAN = Span("test.sched", 3, 1, 3, 20)
 
@@ -114,8 +117,52 @@ def test_a_constant_computed_on_the_way_is_refused(refused: Callable[..., Diagno
     found = refused(model("return x * (1 / (1 + self.i))", "self.i = i", layers=3), "layers.*")
     assert found.message == "modules in scope differ: a constant is 1.0 in `layers.0` and 0.5 in `layers.1`"
     assert found.span == SCOPE_SPAN
-    assert "no attribute of the modules holds it" in found.notes[0]
+    assert "no attribute that forward() reads holds it" in found.notes[0]
     assert [related.message for related in found.related] == ["op 1 of `layers.0`: `aten.mul.Tensor`"]
+
+
+def test_an_attribute_that_is_equal_by_chance_is_refused(refused: Callable[..., Diagnostic]) -> None:
+    """Nothing that runs reads `self.other`: not even the forward() that the class overrides."""
+    source = model("return x * self.other", "self.i = i; self.other = (i + 1) * 0.5", layers=2) + (
+        "\nclass Own(Layer):\n    def forward(self, x):\n        return x * ((self.i + 1) * 0.5)\n"
+    )
+    found = refused(source.replace("(Layer(i)", "(Own(i)"), "layers.*")
+    assert found.message == "modules in scope differ: a constant is 0.5 in `layers.0` and 1.0 in `layers.1`"
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        pytest.param("return x * helper(self)", id="a function"),
+        pytest.param("return x * TABLE['helper'](self)", id="a table of functions"),
+        pytest.param("return x * self.doubled()", id="a method"),
+        pytest.param("return x * self.share", id="a property"),
+        pytest.param("return x * getattr(self, 'other')", id="a text"),
+        pytest.param("return x * self.bound(self)", id="an attribute that is a function"),
+    ],
+)
+def test_an_attribute_is_read_by_what_forward_calls(scoped: Callable[..., Trace], forward: str) -> None:
+    helpers = "\ndef helper(layer):\n    return layer.other\nTABLE = {'helper': helper}\n" + (
+        "Layer.doubled = lambda self: self.other\nLayer.share = property(lambda self: self.other)\n"
+    )
+    source = model(forward, "self.i = i; self.other = (i + 1) * 0.5; self.bound = helper", layers=2) + helpers
+    assert constants(scoped(source, "layers.*"), "aten.mul.Tensor") == ["self.other"]
+
+
+def test_objects_that_one_trace_alone_reaches(scoped: Callable[..., Trace]) -> None:
+    """What the layers before have left in a cache is no difference; a class that is another one is."""
+    trace = scoped(model("return x.relu()"), "layers.*")
+    first, second, other = (
+        dataclasses.replace(trace, objects=objects)
+        for objects in (
+            (("cache", "Cache"),),
+            (("cache", "Cache"), ("cache[0]", "Entry")),
+            (("cache[0]", "Window"),),
+        )
+    )
+    assert isinstance(match(first, second), Match) and isinstance(match(second, first), Match)
+    assert with_objects(first, [second]).objects == second.objects
+    assert match(second, other) == Difference("the class of `cache[0]` is `Entry` and `Window`")
 
 
 def test_an_attribute_that_fits_some_is_not_taken(refused: Callable[..., Diagnostic]) -> None:
@@ -230,7 +277,11 @@ def test_attributes_are_compared_before_tracing_is_skipped(attempt: Callable[...
 def test_nothing_matches(refused: Callable[..., Diagnostic]) -> None:
     found = refused(model("return x.relu()"), "layer.*")
     assert (found.code, found.message) == ("SEL108", '`scope "layer.*"` matches no module')
-    assert "layers." in (found.help or "")
+    assert found.help == "did you mean `layers.*`?"
+    found = refused(model("return x.relu()"), "part.layers.w")
+    assert found.code == "SEL108"
+    found = refused(model("return self.w(x)"), "w*")
+    assert found.help == "did you mean `layers.*.w*`?"
     found = refused(model("return x.relu()"), "layers.*", "Layers")
     assert found.message == 'no module that matches "layers.*" is a `Layers`'
     assert found.help == "did you mean `Layer`?"

@@ -14,6 +14,7 @@ from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor, 
 from streamsched.dsl.trace.tracing.arguments import literal
 from streamsched.dsl.trace.tracing.attributes import is_of_every_module
 from streamsched.dsl.trace.tracing.scope.match import INDEX, Match, Place
+from streamsched.dsl.trace.tracing.scope.names_read import names_read
 
 _DEPTH = 3
 
@@ -33,7 +34,8 @@ def unified(base: Trace, modules: list[torch.nn.Module], matches: list[Match]) -
     for number, found in enumerate(matches):
         for place, (mine, its) in found.constants.items():
             texts.setdefault(place, [mine] * len(modules))[number + 1] = its
-    held = [dict(_constants(module)) for module in modules]
+    read = names_read(modules[0]) if texts else frozenset[str]()
+    held = [dict(_constants(module, read)) for module in modules]
     spelled: dict[Place, str] = {}
     for place, column in texts.items():
         name = next((name for name in held[0] if [own.get(name) for own in held] == column), None)
@@ -47,19 +49,22 @@ def unified(base: Trace, modules: list[torch.nn.Module], matches: list[Match]) -
 def _own_inputs(base: Trace, spelled: Mapping[Place, str]) -> Iterator[int]:
     """The inputs without the layers of a cache that belong to other modules: nothing here uses them."""
     layers = {_skeleton(base.values[int(place[1])].expression) for place in spelled if place[0] == "values"}
+    targets = (int(place[1]) for place in spelled if place[0] == "assignments" and place[2] == "target")
+    layers |= {_skeleton(base.assignments[index].target) for index in targets}
     used = {value for op in base.ops for tree in (*op.args, *(tree for _, tree in op.kwargs)) for value in refs(tree)}
     for value in base.inputs:
         if value in used or _skeleton(base.values[value].expression) not in layers:
             yield value
 
 
-def _constants(module: torch.nn.Module) -> Iterator[tuple[str, str]]:
-    """The plain attributes of a module and its submodules: the expression behind `self`, and the constant's text."""
+def _constants(module: torch.nn.Module, read: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """The plain attributes of a module and its submodules whose names are in `read`: the expression behind `self`, and
+    the constant's text."""
     for path, part in module.named_modules():
         accessor = module_accessor(module, path)
         for name, value in vars(part).items():
             step = attribute(name)
-            if step is not None and not is_of_every_module(name):
+            if step is not None and name in read and not is_of_every_module(name):
                 yield from _items(accessor + step, value, 0)
 
 

@@ -56,7 +56,7 @@ _IGNORED = {(Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name"), (Mo
 
 _APART = frozenset(
     ["determined_by", "torch_version", "python_version", "ops", "inputs", "values", "storages", "statements",
-     "positions", "stacks", "sources", "warnings", "digest", "scope", "constants", "told"]
+     "positions", "stacks", "sources", "warnings", "digest", "scope", "objects", "constants", "told"]
 )  # fmt: skip
 """Fields of a trace that are compared where ops, calls and results lead to them, or that do not matter."""
 
@@ -98,6 +98,14 @@ class _Pairing:
         for name in (f.name for f in dataclasses.fields(Trace)):
             if name not in _APART:
                 self._walk(getattr(base, name), getattr(other, name), (name,), _words(Trace, name))
+        self._objects()
+
+    def _objects(self) -> None:
+        """What only one of them reaches, such as what the layers before it have left in a cache, may be anything."""
+        its = dict(self._other.objects)
+        for path, name in self._base.objects:
+            if its.get(path, name) != name:
+                raise _DifferenceError(f"the class of `{path}` is `{name}` and `{its[path]}`")
 
     def _walk(self, mine: Any, its: Any, place: Place, what: str) -> None:
         if isinstance(mine, Literal) and isinstance(its, Literal):

@@ -6,7 +6,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.globs import compile_glob
-from streamsched.dsl.nearest import did_you_mean, nearest_paths
+from streamsched.dsl.nearest import did_you_mean, nearest, nearest_paths
 from streamsched.dsl.trace import scope_rules
 from streamsched.dsl.trace.request import ScopeRequest
 
@@ -34,10 +34,26 @@ def is_of_class(module: torch.nn.Module, name: str) -> bool:
 
 
 def _no_path(scope: ScopeRequest, paths: list[str]) -> Diagnostic:
-    near = nearest_paths(scope.glob, paths)
+    glob = _nearest_glob(scope.glob, paths)
+    near = [glob] if glob is not None else nearest_paths(scope.glob, paths)
     advice = f"did you mean `{near[0]}`?" if near else f"there are {shown(paths)}" if paths else "leave it out"
     notes = (f"nearest: {', '.join(near)}",) if len(near) > 1 else ()
     return scope_rules.scope_matches_nothing(scope.span, f'`scope "{scope.glob}"` matches no module', notes, advice)
+
+
+def _nearest_glob(glob: str, paths: list[str]) -> str | None:
+    """The glob below a module of the model, or with the nearest names in place of those that no path has; None where
+    that matches nothing either."""
+    segments = {segment for path in paths for segment in path.split(".")}
+    plain = (segment if not segment.isidentifier() else nearest(segment, segments) for segment in glob.split("."))
+    renamed = ".".join(segment or "" for segment in plain)
+    rows = (["*" if segment.isdigit() else segment for segment in path.split(".")] for path in paths)
+    outer = dict.fromkeys(".".join(row[:depth]) for row in rows for depth in (1, 2))
+    candidates = (*(f"{path}.{glob}" for path in outer), renamed, *(f"{path}.{renamed}" for path in outer))
+    for candidate in candidates if any(mark in glob for mark in "*{") else ():
+        if any(map(compile_glob(candidate).fullmatch, paths)):
+            return candidate
+    return None
 
 
 def _no_class(scope: ScopeRequest, matched: dict[str, torch.nn.Module]) -> Diagnostic:

@@ -25,6 +25,7 @@ from streamsched.dsl.trace.tracing.scope.dims import dims_of_calls
 from streamsched.dsl.trace.tracing.scope.groups import advise
 from streamsched.dsl.trace.tracing.scope.likeness import alike
 from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
+from streamsched.dsl.trace.tracing.scope.objects import with_objects
 from streamsched.dsl.trace.tracing.scope.select import select, shown
 
 TraceRoot = Callable[[torch.nn.Module, Inputs, Dims], Traced]
@@ -135,7 +136,8 @@ def _one_trace(
     made = unified(first.trace, [case.call.module for case in cases], same)
     if isinstance(made, Unheld):
         return _unheld(session, scope, modules, cases, made)
-    return common_flags(made, [case.trace for case in others])
+    traces = [case.trace for case in others]
+    return common_flags(with_objects(made, traces), traces)
 
 
 def _differ(
@@ -187,7 +189,7 @@ def _unheld(
     if kind == "ops" and cases[0].trace.ops[int(index)].stack != NONE:
         related = (_related(session, cases[0], int(index)),)
     advice = advise(scope, modules, list(by_text.values()))
-    note = "no attribute of the modules holds it in each of them: store it in __init__(), as `self.scale`"
+    note = "no attribute that forward() reads holds it in each of them: store it in one, as `self.scale`, and use that"
     return scope_rules.scope_modules_differ(
         scope.span, message, related, (note, *advice.notes), advice.help, advice.fix
     )
