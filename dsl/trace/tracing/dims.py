@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,8 +11,6 @@ from typing import Any
 import sympy
 import torch
 import torch.utils._pytree as pytree
-from torch.export import Dim as ExportDim
-from torch.export import ShapesCollection
 from torch.fx import Node
 
 from streamsched.dsl.trace.model import Dim
@@ -29,6 +28,8 @@ _ARITHMETIC = {
 }
 UNKNOWN = -1
 """The size of what depends on data."""
+_MARKS = frozenset(["_dynamo_weak_dynamic_indices", "_has_dynamo_dim_marking"])
+"""The attributes that torch leaves at a tensor with dynamic dims."""
 
 
 class Dims:
@@ -60,20 +61,24 @@ class Dims:
         """A shape that an input was traced with, as dims."""
         return tuple(self._by_size.get(size, size) for size in shape)
 
-    def for_export(self, inputs: object) -> Any:
-        """What torch.export is told about the tensors in `inputs`; None where all sizes are fixed.
+    @contextlib.contextmanager
+    def marked(self, inputs: object) -> Iterator[None]:
+        """Have torch.export take the named sizes of the tensors in `inputs` as symbols while the context lasts.
 
-        `AUTO` lets it note in silence what the model asks of a size, which is told later with the place that asks.
+        The marks let it note in silence what the model asks of a size, which is told later with the place that asks.
+        Its `dynamic_shapes` say the same, except of a forward() that takes `**kwargs`, whose shapes it cannot place.
         """
-        if not self.sizes:
-            return None
-        found: Any = ShapesCollection()  # type: ignore[no-untyped-call]
-        for leaf in pytree.tree_leaves(inputs):
-            if isinstance(leaf, torch.Tensor):
-                named = {axis: ExportDim.AUTO for axis, size in enumerate(leaf.shape) if size in self._by_size}
-                if named:
-                    found[leaf] = named
-        return found
+        leaves = [leaf for leaf in pytree.tree_leaves(inputs) if isinstance(leaf, torch.Tensor)]
+        for leaf in leaves:
+            named = [axis for axis, size in enumerate(leaf.shape) if size in self._by_size]
+            if named:
+                torch._dynamo.maybe_mark_dynamic(leaf, named)
+        try:
+            yield
+        finally:
+            for leaf in leaves:
+                for mark in _MARKS & vars(leaf).keys():
+                    delattr(leaf, mark)
 
     def symbols(self, environment: Any) -> dict[sympy.Symbol, str]:
         """torch's symbols for sizes, each with the name of its dim."""

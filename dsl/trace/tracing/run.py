@@ -120,10 +120,11 @@ def _export(
     inputs: Inputs,
     recorder: Recorder,
 ) -> _Exported | Diagnostic:
+    marked = recorder.dims.marked((inputs.args, inputs.kwargs))
+    watched = recorder.recording()
     try:
-        with torch.no_grad(), _quiet() as warned, _lenient(), recorder.leaves.replaced(model), recorder.recording():
-            shapes = recorder.dims.for_export((inputs.args, inputs.kwargs))
-            program = torch.export.export(model, inputs.args, inputs.kwargs, dynamic_shapes=shapes, strict=False)
+        with torch.no_grad(), _quiet() as warned, _lenient(), recorder.leaves.replaced(model), marked, watched:
+            program = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
     except (Exception, SystemExit) as error:
         return dim_problems.denied(session, recorder, error) or refusal(session, recorder, error)
     return problems.root_pre_hooks(session, model, recorder) or _Exported(program, tuple(warned))

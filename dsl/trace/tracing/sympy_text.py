@@ -26,9 +26,12 @@ class _UnspelledError(Exception):
 
 
 def spell(expression: sympy.Expr) -> str | None:
-    """An expression over named symbols as Python; None where there is none for it."""
+    """An expression over named symbols as Python; None where there is none for it.
+
+    Products of sums are multiplied out: torch comes to one size in several ways.
+    """
     try:
-        return _spell(expression)[0]
+        return _spell(sympy.expand(expression))[0]
     except _UnspelledError:
         return None
 

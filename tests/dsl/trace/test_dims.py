@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.trace.dims import evaluate, evaluate_number, is_expression, names, rename
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, NamedDim, Ref, Sequence, Trace
 from streamsched.dsl.trace.store import digest, encode, load, save
+from streamsched.dsl.trace.tracing.dims import Dims
 
 X = ("f32", ("batch", "seq"))
 Y = ("f32", ("batch", "length"))
@@ -190,6 +192,13 @@ def test_without_dims_a_trace_is_saved_as_before(body: Callable[..., Trace]) -> 
     assert trace.dims == ()
     assert '"dims"' not in encode(trace)
     assert digest(trace) == trace.digest
+
+
+def test_no_tensor_keeps_a_mark_of_its_dims() -> None:
+    tensor = torch.empty(3, 5)
+    with Dims({"batch": 3}).marked({"x": [tensor]}):
+        assert vars(tensor)["_dynamo_weak_dynamic_indices"] == {0}
+    assert vars(tensor) == {}
 
 
 # What is not dynamic

@@ -10,7 +10,7 @@ import pytest
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.trace.export import Traced
-from streamsched.dsl.trace.model import Literal, Trace
+from streamsched.dsl.trace.model import Literal, Ref, Trace
 from streamsched.dsl.trace.request import ScopeRequest
 from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
 from streamsched.dsl.trace.tracing.scope.objects import with_objects
@@ -386,3 +386,38 @@ def test_what_tells_modules_apart(attempt: Callable[..., Traced], init: str) -> 
     made = attempt(source, {"scope": ScopeRequest("layers.*", "", SCOPE_SPAN)}, x=(4, 8))
     [found] = made.diagnostics
     assert (found.code, found.notes[:1]) == ("SEL110", ("alike: `layers.{0,1,3}` (3)",))
+
+
+# Dynamic dims
+
+DYNAMIC = ("batch", "seq", 8)
+
+
+@pytest.mark.parametrize(
+    ("call", "second"),
+    [
+        ("x = layer(x, pos=x * 2)", ("batch", "seq", 8)),
+        ("x = layer(x, other=None, scale=2, pos=x[:, :, :1])", ("batch", "seq", 1)),
+        ("x = layer(x, pos=x.flatten(0, 1)[:1, :])", (1, 8)),
+        ("x = layer(x, kwargs=3, pos=x * 2)", ("batch", "seq", 8)),
+    ],
+)
+def test_named_dims_of_what_kwargs_take(scoped: Callable[..., Trace], call: str, second: tuple[int | str, ...]) -> None:
+    trace = scoped(model('return self.w(x) + kwargs["pos"]', call=call), "layers.*", x=("f32", DYNAMIC))
+    assert [dim.name for dim in trace.dims] == ["batch", "seq"]
+    assert [trace.values[value].shape for value in trace.inputs] == [DYNAMIC, second]
+    assert trace.values[trace.inputs[1]].expression == 'kwargs["pos"]'
+    assert isinstance(trace.result, Ref) and trace.values[trace.result.value].shape == DYNAMIC
+
+
+def test_named_dims_of_what_args_take(scoped: Callable[..., Trace]) -> None:
+    source = model("return self.w(x) + more[1]", call="x = layer(x, None, x * 2, last=1)")
+    source = source.replace("x, **kwargs", "x, *more, last, **kwargs")
+    trace = scoped(source, "layers.*", x=("f32", DYNAMIC))
+    assert [trace.values[value].shape for value in trace.inputs] == [DYNAMIC, DYNAMIC]
+
+
+def test_memory_beside_a_tensor_tells_no_modules_apart(scoped: Callable[..., Trace]) -> None:
+    call = "x = layer(x if i else torch.cat([x, x])[: x.shape[0]])"
+    trace = scoped(model("return self.w(x)", call=call), "layers.*", x=("f32", DYNAMIC))
+    assert trace.scope is not None and len(trace.scope.instances) == 4

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import dataclasses
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,13 +15,15 @@ from torch._export.utils import _compiling_state_context
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.tracing import compiling
+from streamsched.dsl.trace.tracing import compiling, failures
 from streamsched.dsl.trace.tracing.attributes import unchanged
 from streamsched.dsl.trace.tracing.calls import forward_code
-from streamsched.dsl.trace.tracing.example_inputs import Inputs
+from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
 from streamsched.dsl.trace.tracing.known import KnownNumbers
 from streamsched.dsl.trace.tracing.leaves import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.refusals import depends_on_data
 from streamsched.dsl.trace.tracing.scope.copies import Copying, MetaTensors
 
 
@@ -54,10 +57,12 @@ def capture(
     inputs: Inputs,
     modules: dict[str, torch.nn.Module],
     export: Export,
+    dims: Dims | None = None,
 ) -> list[Call] | Diagnostic:
-    """Every call of `modules` in one forward() of the model, which then is as it was.
+    """Every call of `modules` in one forward() of the model, which then is as it was; `inputs` may not be.
 
-    To run the model is far faster than to trace it. What does not run without data may trace nevertheless.
+    To run the model is far faster than to trace it. What does not run without data may trace nevertheless, with inputs
+    made anew, of the sizes in `dims`: those of the run may hold what it stored before it failed.
     """
     calls: list[Call] = []
     try:
@@ -65,9 +70,21 @@ def capture(
             model(*inputs.args, **inputs.kwargs)
     except _CopyError as error:
         return _cannot_copy(session, error)
-    except (Exception, SystemExit):
-        return _capture_by_export(session, model, inputs, modules, export)
+    except (Exception, SystemExit) as error:
+        made = load_inputs(session, model, dims)
+        traced = made if isinstance(made, Diagnostic) else _capture_by_export(session, model, made, modules, export)
+        return _with_first(traced, error) if isinstance(traced, Diagnostic) else traced
     return calls
+
+
+def _with_first(found: Diagnostic, error: BaseException) -> Diagnostic:
+    """The finding of the trace, with the exception of the run before it where that is another than want of data."""
+    cause = failures.cause(error)
+    if depends_on_data(error) or cause in found.message:
+        return found
+    return dataclasses.replace(
+        found, notes=(*found.notes, f"before it was traced, forward() was run, and raised {cause}")
+    )
 
 
 def _capture_by_export(

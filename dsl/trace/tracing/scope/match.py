@@ -50,8 +50,11 @@ class _DifferenceError(Exception):
         self.what = what
 
 
-_IGNORED = {(Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name"), (ModuleCall, "flags")}
-"""Names that torch gives, lines that issue the same op, and what steered Python to the same ops."""
+_IGNORED = {
+    (Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name"), (Storage, "nbytes"), (ModuleCall, "flags"),
+}  # fmt: skip
+"""Names that torch gives, lines that issue the same op, what steered Python to the same ops, and how large a storage is
+beyond the tensors in it, whose layouts are compared."""
 
 
 _APART = frozenset(

@@ -65,7 +65,7 @@ def trace_scope(
 
     def calls_with(dims: Dims) -> list[Call] | Diagnostic:
         made = load_inputs(session, model, dims)
-        return made if isinstance(made, Diagnostic) else capture(session, model, leaves, made, modules, export)
+        return made if isinstance(made, Diagnostic) else capture(session, model, leaves, made, modules, export, dims)
 
     dims = dims_of_calls(session.request.inputs, calls, calls_with)
     if isinstance(dims, Diagnostic):
