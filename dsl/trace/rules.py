@@ -119,7 +119,8 @@ def forward_raises(
     Why is this bad: what raises cannot be traced. While tracing, the inputs, parameters and buffers lie on the meta
     device: they have shapes and dtypes, no data. Shapes and dtypes that do not fit would fail anywhere. A tensor that
     forward() makes without `device=` lies on the CPU, and does not mix with them, though it would where the whole
-    model is on the CPU; write `torch.zeros(4, device=x.device)`.
+    model is on the CPU; write `torch.zeros(4, device=x.device)`. An op may take fewer dtypes there than on the device;
+    make a `leaf` of the module that issues it.
 
     Example:
         input a: f16[4, 8]

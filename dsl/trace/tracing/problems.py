@@ -24,7 +24,7 @@ from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.failures import Place
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.provenance import NOWHERE, Issue, Recorder
-from streamsched.dsl.trace.tracing.refusals import LEAF_ADVICE, NO_SEQUENCE
+from streamsched.dsl.trace.tracing.refusals import NO_SEQUENCE
 from streamsched.dsl.trace.tracing.state import State
 from streamsched.dsl.trace.tracing.values import issue_of
 
@@ -71,7 +71,7 @@ def problems(
         issue = recorder.issues.get(issue_of(node) or 0, NOWHERE)
         fix = remedies.leaf_of(session, recorder, recorder.calls.records[issue.call].module)
         related = _related(session, recorder, node, "here")
-        found.append(rules.unsupported_construct(span, message, related, (), LEAF_ADVICE, fix))
+        found.append(rules.unsupported_construct(span, message, related, (), remedies.LEAF_ADVICE, fix))
     for bad in parts.bad_constants:
         related = _related(session, recorder, bad.node, "the constant is made here")
         found.append(rules.constant_without_values(span, bad.message, related))

@@ -28,7 +28,6 @@ _UNKNOWN_RESULT = re.compile(r"Found <class '(.*?)'> in output, which is not a k
 _OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
 _DEVICE_ADVICE = "add `device=x.device` where the tensor is made, `x` being an input; or register it as a buffer"
 NO_SEQUENCE = "which does not trace into one sequence of ops"
-LEAF_ADVICE = "put it into a module of its own, and trace that as one op: a `leaf`"
 _CONSTRUCT_WORDS = (
     "higher order",
     "HigherOrderOperator",
@@ -77,7 +76,7 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
             f"forward() uses `{operator[1]}`{at}, {NO_SEQUENCE}",
             related,
             notes,
-            LEAF_ADVICE,
+            remedies.LEAF_ADVICE,
             remedies.leaf_instead(session, recorder, chain),
         )
     if "Couldn't swap" in text:
@@ -87,7 +86,7 @@ def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagn
     if not related or any(word in text for word in _CONSTRUCT_WORDS):
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
         return rules.unsupported_construct(span, message, related, notes)
-    told = remedies.wrong_shape(recorder, chain)
+    told = remedies.wrong_shape(recorder, chain) or remedies.picky_kernel(session, recorder, chain)
     return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes, told)
 
 

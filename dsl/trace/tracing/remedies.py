@@ -20,6 +20,11 @@ _FUNCTION_WORDS = (
     "`torch:empty_like` says that it returns a tensor like its first argument; for other results name a function "
     "that takes what its forward() takes, and returns what that would, without values"
 )
+LEAF_ADVICE = "put it into a module of its own, and trace that as one op: a `leaf`"
+_META_KERNELS = "_meta_registrations.py"
+_DTYPE_WORDS = re.compile(r"dtype|\b(?:[BF]+\d+|float\d*|bfloat16|int\d*) type\b", re.IGNORECASE)
+_CHECK_DEPTH = 4
+"""How far above an exception the kernel is whose `torch._check()` raised it, at most."""
 _NO_FAKE = re.compile(
     r"(?:no fake impl registered for <CustomOpDef\(|operator |^|\s)(\w+::\w+)[^\n]*?(?:fake impl|Meta kernel|\)>)"
 )
@@ -83,6 +88,17 @@ def wrong_shape(recorder: Recorder, chain: list[BaseException]) -> str | None:
                 f"does `{told}` return what the leaf `{leaf.path}` does? If not, name a function that takes what its "
                 "forward() takes, and returns what that would, without values"
             )
+    return None
+
+
+def picky_kernel(session: Session, recorder: Recorder, chain: list[BaseException]) -> str | None:
+    """Advice for an op that does not take a dtype on the meta device, as it may elsewhere; None if none failed so."""
+    for error in chain:
+        inside = [frame.f_code.co_filename for frame in failures.frames(error)[-_CHECK_DEPTH:]]
+        if any(file.endswith(_META_KERNELS) for file in inside) and _DTYPE_WORDS.search(str(error)):
+            leaf = leaf_instead(session, recorder, chain)
+            told = LEAF_ADVICE if leaf is None else leaf.message
+            return f"give the op a dtype that it takes; or, where it takes this one on the device, {told}"
     return None
 
 

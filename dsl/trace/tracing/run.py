@@ -70,7 +70,7 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
 
 def _try_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs: Inputs) -> Diagnostic | None:
     """Trace a module for what can be seen meanwhile; or why that cannot be."""
-    recorder = Recorder(model, session.sources, session.internals, leaves)
+    recorder = Recorder(model, session.sources, session.internals, leaves, compiling=session.request.compiled)
     exported = _export(session, model, by_position(model, inputs), recorder)
     return exported if isinstance(exported, Diagnostic) else None
 

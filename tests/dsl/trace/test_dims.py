@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.utils._sympy.functions import FloorDiv
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.trace.dims import evaluate, evaluate_number, is_expression, names, rename
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, NamedDim, Ref, Sequence, Trace
 from streamsched.dsl.trace.store import digest, encode, load, save
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.dims import Dims, named_symbol
+from streamsched.dsl.trace.tracing.sympy_text import spell
 
 X = ("f32", ("batch", "seq"))
 Y = ("f32", ("batch", "length"))
@@ -192,6 +194,12 @@ def test_without_dims_a_trace_is_saved_as_before(body: Callable[..., Trace]) -> 
     assert trace.dims == ()
     assert '"dims"' not in encode(trace)
     assert digest(trace) == trace.digest
+
+
+def test_one_size_has_one_text() -> None:
+    batch, seq = named_symbol("batch"), named_symbol("seq")
+    assert spell(256 * seq * (batch - 1) + 256 * seq) == spell(256 * batch * seq) == "256 * batch * seq"
+    assert spell(FloorDiv(seq + 1, 2) * (batch + 1)) == "batch * ((seq + 1) // 2) + (seq + 1) // 2"
 
 
 def test_no_tensor_keeps_a_mark_of_its_dims() -> None:

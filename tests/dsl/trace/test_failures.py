@@ -160,6 +160,35 @@ def test_forward_with_wrong_shapes(attempt: Attempt) -> None:
     assert line_at(diagnostic) == "torch.mm(x, x)"
 
 
+GROUPED = """
+class Experts(nn.Module):
+    def forward(self, x):
+        ends = torch.ones(2, dtype=torch.int32, device=x.device)
+        return F.grouped_mm(x, x.new_empty(2, 16, 16), offs=ends)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = Experts()
+
+    def forward(self, x):
+        return self.experts(x)
+"""
+
+
+def test_a_kernel_that_takes_no_such_dtype_without_data(attempt: Attempt) -> None:
+    diagnostic = only(attempt(GROUPED, x=(16, 16)))
+    assert diagnostic.code == "TRC106"
+    assert diagnostic.help == (
+        "give the op a dtype that it takes; or, where it takes this one on the device, trace `experts` as one op: "
+        '`leaf "experts" from "torch:empty_like"`'
+    )
+    alone = GROUPED.replace("class Model", "class Other").replace("class Experts", "class Model")
+    help_of_root = only(attempt(alone.replace("Experts()", "Model()"), x=(16, 16))).help
+    assert help_of_root is not None and help_of_root.endswith("trace that as one op: a `leaf`")
+    assert attempt(GROUPED, x=("bf16", (16, 16))).trace is not None
+
+
 @pytest.mark.parametrize(
     ("body", "line"),
     [

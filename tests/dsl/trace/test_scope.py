@@ -341,6 +341,40 @@ def test_a_model_that_traces_and_does_not_run(scoped: Callable[..., Trace]) -> N
     assert first.storages == second.storages
 
 
+def test_what_is_tried_again_has_inputs_of_its_own(attempt: Callable[..., Traced]) -> None:
+    """The run without data fails behind what it has put into its inputs, which the trace must not find there."""
+    source = model("return self.w(x) + kwargs['y']", call="x = layer(x, y=seen[0])").replace(
+        "(self, x):\n        for i,",
+        "(self, x, seen):\n        seen.append(x)\n        assert len(seen) == 1\n"
+        "        x = x + x.nonzero().sum()\n        for i,",
+    )
+    source += "\ndef inputs(): return (torch.ones(4, 8), [])"
+    scope = ScopeRequest("layers.*", "", SCOPE_SPAN)
+    made = attempt(source, {"scope": scope, "inputs_from": ("model.py", "inputs")})
+    assert made.trace is not None, made.diagnostics
+
+
+def test_what_does_not_run_is_told_the_same_of_compiling(attempt: Callable[..., Traced]) -> None:
+    before = "        x = x + x.nonzero().sum()\n        x = x[:2] if torch.compiler.is_compiling() else x\n"
+    source = model("return self.w(x)").replace("        for i,", before + "        for i,")
+    scope = ScopeRequest("layers.*", "", SCOPE_SPAN)
+    for compiled, shape in ((True, (2, 8)), (False, (4, 8))):
+        made = attempt(source, {"scope": scope, "compiled": compiled}, x=(4, 8))
+        assert made.trace is not None, made.diagnostics
+        assert made.trace.values[made.trace.inputs[0]].shape == shape
+
+
+def test_the_run_before_the_trace_is_told_where_it_raised_something_else(refused: Callable[..., Diagnostic]) -> None:
+    source = model("return self.w(x)").replace(
+        "        for i,",
+        "        if not isinstance(x, torch._subclasses.FakeTensor):\n            raise KeyError('first')\n"
+        "        x = x[:, :3]\n        for i,",
+    )
+    found = refused(source, "layers.*")
+    assert found.code == "TRC106"
+    assert "before it was traced, forward() was run, and raised KeyError: 'first'" in found.notes
+
+
 def test_inputs_sized_by_data_are_refused(refused: Callable[..., Diagnostic]) -> None:
     source = model("return x.relu()").replace("        for i,", "        x = x[x.nonzero()[:, 0]]\n        for i,")
     found = refused(source, "layers.*")
@@ -417,7 +451,7 @@ def test_named_dims_of_what_args_take(scoped: Callable[..., Trace]) -> None:
     assert [trace.values[value].shape for value in trace.inputs] == [DYNAMIC, DYNAMIC]
 
 
-def test_memory_beside_a_tensor_tells_no_modules_apart(scoped: Callable[..., Trace]) -> None:
-    call = "x = layer(x if i else torch.cat([x, x])[: x.shape[0]])"
-    trace = scoped(model("return self.w(x)", call=call), "layers.*", x=("f32", DYNAMIC))
-    assert trace.scope is not None and len(trace.scope.instances) == 4
+def test_memory_beside_the_tensors_tells_no_traces_apart(scoped: Callable[..., Trace]) -> None:
+    trace = scoped(model("return self.w(x)"), "layers.*", x=("f32", DYNAMIC))
+    larger = tuple([dataclasses.replace(storage, nbytes=1 << 20) for storage in trace.storages])
+    assert isinstance(match(trace, dataclasses.replace(trace, storages=larger)), Match)
