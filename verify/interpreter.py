@@ -193,7 +193,7 @@ def _fixed(trace: Trace, root: torch.nn.Module) -> Environment:
     names = {"self": root, "torch": torch}
     given = set(trace.inputs)
     return {
-        index: eval(value.expression, names)  # the tracer's own expressions
+        index: _literal(value.expression, names)
         for index, value in enumerate(trace.values)
         if value.producer == NONE and index not in given and _root(value.expression) in names
     }
