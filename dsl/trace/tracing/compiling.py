@@ -46,6 +46,7 @@ def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType],
         for module, name, question in places:
             setattr(module, name, question)
         torch._dynamo.reset()  # what it compiled with these answers
+        _settle()
 
 
 def _questions() -> tuple[Question, ...]:
@@ -71,8 +72,12 @@ def _places(questions: dict[Question, Question]) -> Iterator[tuple[ModuleType, s
 
 
 def _settle() -> None:
-    """Let torch.compile learn the true functions now: it knows them by identity, and learns them only once."""
+    """Let torch.compile know the true functions: it knows them by identity, and learns them only once."""
+    from torch._dynamo.trace_rules import get_torch_obj_rule_map
     from torch._dynamo.variables.torch import TorchInGraphFunctionVariable, tracing_state_functions
 
-    tracing_state_functions()
-    TorchInGraphFunctionVariable._get_handlers()
+    true = torch.compiler.is_dynamo_compiling
+    for known in (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers):
+        if true not in known():
+            known.cache_clear()
+            known()
