@@ -21,13 +21,7 @@ from streamsched.cli import console
 @click.option("--calls", type=click.IntRange(1), default=2, show_default=True, help="How often forward() is called.")
 @click.option("--fakes", default="", metavar="FILE", help="What registers operators that are not installed here.")
 @click.option("--world", type=click.IntRange(1), help="Run as one of so many ranks, for code that communicates.")
-@click.option(
-    "--output-format",
-    type=click.Choice(["text", "concise", "json"]),
-    default="text",
-    show_default=True,
-    help="How findings are printed.",
-)
+@console.output_format
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of code that cannot be run.")
 def command(
     model: str,

@@ -22,6 +22,15 @@ CLEAN = 0
 FINDINGS = 1
 ABNORMAL = 2
 
+output_format = click.option(
+    "--output-format",
+    type=click.Choice(["text", "concise", "json"]),
+    default="text",
+    show_default=True,
+    help="How findings are printed.",
+)
+"""The option of the verbs that print findings."""
+
 
 class Failure(click.ClickException):
     """Something that makes the command's work impossible, with a message for people."""

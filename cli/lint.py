@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option(
-    "--output-format",
-    type=click.Choice(["text", "concise", "json"]),
-    default="text",
-    show_default=True,
-    help="How findings are printed.",
-)
+@console.output_format
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of a model that cannot be traced.")
 def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
     """Check schedules against their traced models.
