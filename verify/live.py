@@ -20,7 +20,7 @@ from streamsched.dsl.trace.model import NamedDim
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.collectives import copy_model
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code

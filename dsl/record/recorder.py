@@ -15,7 +15,7 @@ from streamsched.dsl.record.device import Device
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block, Memory, nbytes
 from streamsched.dsl.trace.model import NONE, StorageKind
-from streamsched.dsl.trace.tracing import effects
+from streamsched.dsl.trace.tracing.assembly import effects
 from streamsched.dsl.trace.tracing.collectives import is_wait
 
 

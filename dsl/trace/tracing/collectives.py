@@ -15,7 +15,7 @@ from torch.fx import Node
 from streamsched.dsl.trace.collectives import WAIT
 from streamsched.dsl.trace.model import Literal, StorageKind
 from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor
-from streamsched.dsl.trace.tracing.storages import Memory
+from streamsched.dsl.trace.tracing.assembly.storages import Memory
 
 _NAMESPACES = ("_c10d_functional", "_c10d_functional_autograd")
 _GROUP = "group_name"

@@ -14,7 +14,7 @@ from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace import rules
 from streamsched.dsl.trace.request import DTYPES, TraceRequest
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.known import KnownNumbers
 from streamsched.dsl.trace.tracing.loader import Session, find_attribute, raised
 

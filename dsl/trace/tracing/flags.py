@@ -17,7 +17,7 @@ import torch
 
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.arguments import literal
-from streamsched.dsl.trace.tracing.calls import forward_code
+from streamsched.dsl.trace.tracing.provenance.calls import forward_code
 
 _DEPTH = 4
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {

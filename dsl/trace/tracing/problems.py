@@ -13,20 +13,21 @@ from torch.fx import Node
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.trace import collective_rules, leaf_rules, rules
 from streamsched.dsl.trace.model import NONE
-from streamsched.dsl.trace.tracing import collectives, failures, remedies
+from streamsched.dsl.trace.tracing import collectives, failures
 from streamsched.dsl.trace.tracing.arguments import instances, opaque
-from streamsched.dsl.trace.tracing.assemble import Assembled
-from streamsched.dsl.trace.tracing.autocast import Regions
-from streamsched.dsl.trace.tracing.comparison import difference
-from streamsched.dsl.trace.tracing.device_branches import branches
-from streamsched.dsl.trace.tracing.effects import is_sized_by_data
+from streamsched.dsl.trace.tracing.assembly.assemble import Assembled
+from streamsched.dsl.trace.tracing.assembly.effects import is_sized_by_data
+from streamsched.dsl.trace.tracing.assembly.values import issue_of
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.failures import Place
+from streamsched.dsl.trace.tracing.leaves import remedies
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import NOWHERE, Issue, Recorder
+from streamsched.dsl.trace.tracing.provenance.recorder import NOWHERE, Issue, Recorder
 from streamsched.dsl.trace.tracing.refusals import NO_SEQUENCE
-from streamsched.dsl.trace.tracing.state import State
-from streamsched.dsl.trace.tracing.values import issue_of
+from streamsched.dsl.trace.tracing.state.kept import State
+from streamsched.dsl.trace.tracing.traps.autocast import Regions
+from streamsched.dsl.trace.tracing.traps.comparison import difference
+from streamsched.dsl.trace.tracing.traps.device_branches import branches
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
 _GROWN_ADVICE = (

@@ -7,10 +7,11 @@ from types import CodeType
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
 from streamsched.dsl.trace import collective_rules, rules
-from streamsched.dsl.trace.tracing import failures, remedies, world
-from streamsched.dsl.trace.tracing.leaves import UnsuitableLeafError
+from streamsched.dsl.trace.tracing import failures, world
+from streamsched.dsl.trace.tracing.leaves import remedies
+from streamsched.dsl.trace.tracing.leaves.ops import UnsuitableLeafError
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 
 _DATA_DEPENDENT = frozenset(
     [

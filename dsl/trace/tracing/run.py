@@ -22,21 +22,24 @@ from streamsched.dsl.trace.model import NONE, Trace
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.sources import Sources, name_all
 from streamsched.dsl.trace.store import digest
-from streamsched.dsl.trace.tracing import assemble, autocast, dim_problems, problems
+from streamsched.dsl.trace.tracing import problems
 from streamsched.dsl.trace.tracing.arguments import class_name
-from streamsched.dsl.trace.tracing.assemble import Assembled
-from streamsched.dsl.trace.tracing.autocast import Regions
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.assembly import assemble
+from streamsched.dsl.trace.tracing.assembly.assemble import Assembled
+from streamsched.dsl.trace.tracing.dims import problems as dim_problems
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, own_files, user_code
-from streamsched.dsl.trace.tracing.leaf_modules import load_leaves
-from streamsched.dsl.trace.tracing.leaves import Leaves
+from streamsched.dsl.trace.tracing.leaves.modules import load_leaves
+from streamsched.dsl.trace.tracing.leaves.ops import Leaves
 from streamsched.dsl.trace.tracing.loader import Session, load_model
-from streamsched.dsl.trace.tracing.mixed_dtypes import mixed_dtypes
-from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.refusals import refusal
 from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
+from streamsched.dsl.trace.tracing.traps import autocast
+from streamsched.dsl.trace.tracing.traps.autocast import Regions
+from streamsched.dsl.trace.tracing.traps.mixed_dtypes import mixed_dtypes
 from streamsched.dsl.trace.tracing.world import ranks
 
 

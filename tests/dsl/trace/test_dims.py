@@ -14,8 +14,8 @@ from streamsched.dsl.trace.dims import evaluate, evaluate_number, is_expression,
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, NamedDim, Ref, Sequence, Trace
 from streamsched.dsl.trace.store import digest, encode, load, save
-from streamsched.dsl.trace.tracing.dims import Dims, named_symbol
-from streamsched.dsl.trace.tracing.sympy_text import spell
+from streamsched.dsl.trace.tracing.dims.symbols import Dims, named_symbol
+from streamsched.dsl.trace.tracing.dims.text import spell
 
 X = ("f32", ("batch", "seq"))
 Y = ("f32", ("batch", "length"))

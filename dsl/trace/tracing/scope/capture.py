@@ -15,16 +15,17 @@ from torch._export.utils import _compiling_state_context
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import rules
-from streamsched.dsl.trace.tracing import compiling, failures
-from streamsched.dsl.trace.tracing.attributes import unchanged
-from streamsched.dsl.trace.tracing.calls import forward_code
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
 from streamsched.dsl.trace.tracing.known import KnownNumbers
-from streamsched.dsl.trace.tracing.leaves import Leaves
+from streamsched.dsl.trace.tracing.leaves.ops import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.provenance.calls import forward_code
 from streamsched.dsl.trace.tracing.refusals import depends_on_data
 from streamsched.dsl.trace.tracing.scope.copies import Copying, MetaTensors
+from streamsched.dsl.trace.tracing.state.attributes import unchanged
+from streamsched.dsl.trace.tracing.traps import compiling
 
 
 @dataclass(frozen=True, slots=True)

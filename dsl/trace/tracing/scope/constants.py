@@ -12,9 +12,9 @@ import torch
 from streamsched.dsl.trace.model import Trace, refs
 from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor, subscript
 from streamsched.dsl.trace.tracing.arguments import literal
-from streamsched.dsl.trace.tracing.attributes import is_of_every_module
 from streamsched.dsl.trace.tracing.scope.match import INDEX, Match, Place
 from streamsched.dsl.trace.tracing.scope.names_read import names_read
+from streamsched.dsl.trace.tracing.state.attributes import is_of_every_module
 
 _DEPTH = 3
 

@@ -11,7 +11,7 @@ import torch.utils._pytree as pytree
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace.request import InputTensor
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.scope.capture import Call
 
 _OTHER = 23

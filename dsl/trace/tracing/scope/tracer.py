@@ -14,10 +14,10 @@ from streamsched.dsl.trace.model import NONE, Scope, Trace
 from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import failures
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
 from streamsched.dsl.trace.tracing.flags import common_flags
-from streamsched.dsl.trace.tracing.leaves import Leaves
+from streamsched.dsl.trace.tracing.leaves.ops import Leaves
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.scope.capture import Call, Export, capture
 from streamsched.dsl.trace.tracing.scope.constants import Unheld, unified

@@ -15,7 +15,7 @@ from torch.fx import Node
 
 from streamsched.dsl.trace.model import Dim
 from streamsched.dsl.trace.request import InputTensor
-from streamsched.dsl.trace.tracing.sympy_text import spell
+from streamsched.dsl.trace.tracing.dims.text import spell
 
 _ARITHMETIC = {
     operator.add: "+",

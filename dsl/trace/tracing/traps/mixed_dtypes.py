@@ -8,9 +8,9 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import dtype_rules
 from streamsched.dsl.trace.model import Op, Ref, Value
 from streamsched.dsl.trace.tracing import problems
-from streamsched.dsl.trace.tracing.autocast import Regions
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
+from streamsched.dsl.trace.tracing.traps.autocast import Regions
 
 _OPERANDS = {
     "linear": 3, "mm": 2, "bmm": 2, "matmul": 2, "mv": 2, "dot": 2, "addmm": 3, "addmv": 3, "baddbmm": 3,

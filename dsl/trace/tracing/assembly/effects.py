@@ -10,7 +10,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from streamsched.dsl.trace.model import OpKind
-from streamsched.dsl.trace.tracing.storages import same_memory
+from streamsched.dsl.trace.tracing.assembly.storages import same_memory
 
 _ALLOCATE = frozenset(
     [

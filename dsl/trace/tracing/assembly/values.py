@@ -12,11 +12,12 @@ from torch.export.graph_signature import InputKind, InputSpec
 from torch.fx import Node
 
 from streamsched.dsl.trace.model import NONE, Dim, StorageKind, Value
-from streamsched.dsl.trace.tracing import accessors, constants
-from streamsched.dsl.trace.tracing.dims import Dims
-from streamsched.dsl.trace.tracing.graph import FlatGraph
-from streamsched.dsl.trace.tracing.provenance import ISSUE, NOWHERE, TAG, Issue, Recorder
-from streamsched.dsl.trace.tracing.storages import Memory
+from streamsched.dsl.trace.tracing import accessors
+from streamsched.dsl.trace.tracing.assembly import constants
+from streamsched.dsl.trace.tracing.assembly.graph import FlatGraph
+from streamsched.dsl.trace.tracing.assembly.storages import Memory
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
+from streamsched.dsl.trace.tracing.provenance.recorder import ISSUE, NOWHERE, TAG, Issue, Recorder
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,18 @@ from torch.overrides import TorchFunctionMode
 from streamsched.dsl.trace.model import NONE, Argument, Literal, Ref
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.statements import FunctionSource, SourceStatement, function_source
-from streamsched.dsl.trace.tracing import branch_names, compiling, indices
 from streamsched.dsl.trace.tracing.arguments import describe
-from streamsched.dsl.trace.tracing.branch_names import Names
-from streamsched.dsl.trace.tracing.calls import CallRecord, Calls, forward_code
-from streamsched.dsl.trace.tracing.decisions import Decisions
-from streamsched.dsl.trace.tracing.dims import Dims
+from streamsched.dsl.trace.tracing.assembly.graph import COND
+from streamsched.dsl.trace.tracing.cond import names as branch_names
+from streamsched.dsl.trace.tracing.cond.names import Names
+from streamsched.dsl.trace.tracing.dims.decisions import Decisions
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.frames import Internals, Positions, raw_position
-from streamsched.dsl.trace.tracing.graph import COND
-from streamsched.dsl.trace.tracing.inputs import InputObjects
-from streamsched.dsl.trace.tracing.leaves import Leaves
+from streamsched.dsl.trace.tracing.leaves.ops import Leaves
+from streamsched.dsl.trace.tracing.provenance import indices
+from streamsched.dsl.trace.tracing.provenance.calls import CallRecord, Calls, forward_code
+from streamsched.dsl.trace.tracing.state.objects import InputObjects
+from streamsched.dsl.trace.tracing.traps import compiling
 from streamsched.dsl.trace.visits import Visits
 
 ISSUE = "streamsched_issue"

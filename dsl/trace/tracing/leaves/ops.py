@@ -20,9 +20,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from streamsched.dsl.trace.model import OpKind
 from streamsched.dsl.trace.request import LeafRequest
-from streamsched.dsl.trace.tracing import containers, effects
-from streamsched.dsl.trace.tracing.effects import Effect, Operand, Placement
-from streamsched.dsl.trace.tracing.storages import memory_of, same_memory
+from streamsched.dsl.trace.tracing import containers
+from streamsched.dsl.trace.tracing.assembly import effects
+from streamsched.dsl.trace.tracing.assembly.effects import Effect, Operand, Placement
+from streamsched.dsl.trace.tracing.assembly.storages import memory_of, same_memory
 
 _NAMESPACE = "streamsched_leaf"
 _REBINDS = "it puts another tensor into an argument, which a single op cannot do"

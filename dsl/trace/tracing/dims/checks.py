@@ -15,10 +15,10 @@ from torch.utils._sympy.value_ranges import ValueRanges, bound_sympy
 
 from streamsched.dsl.trace.dims import names
 from streamsched.dsl.trace.model import Literal, Op, Ref, Value
-from streamsched.dsl.trace.tracing.decisions import Decisions
-from streamsched.dsl.trace.tracing.dims import Dims, named_symbol
+from streamsched.dsl.trace.tracing.dims.decisions import Decisions
+from streamsched.dsl.trace.tracing.dims.symbols import Dims, named_symbol
+from streamsched.dsl.trace.tracing.dims.text import spell
 from streamsched.dsl.trace.tracing.failures import Place
-from streamsched.dsl.trace.tracing.sympy_text import spell
 
 _TRIED = (2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 32, 64, 100, 257, 512)
 """Sizes at which a condition is tried that no arithmetic proves."""

@@ -14,7 +14,7 @@ from streamsched.dsl.globs import compile_glob
 from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace import leaf_rules
 from streamsched.dsl.trace.request import LeafRequest
-from streamsched.dsl.trace.tracing.leaves import Leaf, Leaves
+from streamsched.dsl.trace.tracing.leaves.ops import Leaf, Leaves
 from streamsched.dsl.trace.tracing.loader import Session, find_attribute
 
 

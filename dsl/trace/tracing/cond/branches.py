@@ -10,13 +10,13 @@ import torch
 from torch.fx import Node
 
 from streamsched.dsl.trace.model import COND, NONE, Argument, Branch, Literal, Op, Opaque, OpKind, Ref, Sequence, Value
-from streamsched.dsl.trace.tracing import effects
 from streamsched.dsl.trace.tracing.arguments import describe, opaque, result_tree
-from streamsched.dsl.trace.tracing.branch_names import UNKNOWN, Names
-from streamsched.dsl.trace.tracing.dims import Dims
-from streamsched.dsl.trace.tracing.effects import Effect, Operand, Placement
-from streamsched.dsl.trace.tracing.graph import FlatGraph, FlatNode, references
-from streamsched.dsl.trace.tracing.values import layout
+from streamsched.dsl.trace.tracing.assembly import effects
+from streamsched.dsl.trace.tracing.assembly.effects import Effect, Operand, Placement
+from streamsched.dsl.trace.tracing.assembly.graph import FlatGraph, FlatNode, references
+from streamsched.dsl.trace.tracing.assembly.values import layout
+from streamsched.dsl.trace.tracing.cond.names import UNKNOWN, Names
+from streamsched.dsl.trace.tracing.dims.symbols import Dims
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import torch
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related
 from streamsched.dsl.trace import leaf_rules
 from streamsched.dsl.trace.tracing import failures
-from streamsched.dsl.trace.tracing.leaf_modules import glob_for
-from streamsched.dsl.trace.tracing.leaves import UnsuitableLeafError
+from streamsched.dsl.trace.tracing.leaves.modules import glob_for
+from streamsched.dsl.trace.tracing.leaves.ops import UnsuitableLeafError
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.npu_stub import NoFakeError
-from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 
 _LIKE_FIRST = "torch:empty_like"
 _FUNCTION_WORDS = (

@@ -16,10 +16,10 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from streamsched.dsl.trace.model import NONE, Argument, Literal
 from streamsched.dsl.trace.tracing.accessors import module_accessor
 from streamsched.dsl.trace.tracing.arguments import literal, replaced
-from streamsched.dsl.trace.tracing.attributes import Change, PlainAttributes
 from streamsched.dsl.trace.tracing.failures import Place
-from streamsched.dsl.trace.tracing.inputs import InputObjects, Put
-from streamsched.dsl.trace.tracing.leaves import Leaves
+from streamsched.dsl.trace.tracing.leaves.ops import Leaves
+from streamsched.dsl.trace.tracing.state.attributes import Change, PlainAttributes
+from streamsched.dsl.trace.tracing.state.objects import InputObjects, Put
 
 NOTHING = Literal("None")
 

@@ -12,11 +12,11 @@ from streamsched.dsl.trace import dim_rules
 from streamsched.dsl.trace.model import NamedDim
 from streamsched.dsl.trace.request import InputTensor, TraceRequest
 from streamsched.dsl.trace.tracing import failures
-from streamsched.dsl.trace.tracing.assemble import Assembled
-from streamsched.dsl.trace.tracing.dim_checks import Constraint, DimChecks, multiple
+from streamsched.dsl.trace.tracing.assembly.assemble import Assembled
+from streamsched.dsl.trace.tracing.dims.checks import Constraint, DimChecks, multiple
 from streamsched.dsl.trace.tracing.frames import raw_position
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Recorder
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.refusals import depends_on_data
 
 _EXAMPLE_SIZE = 64

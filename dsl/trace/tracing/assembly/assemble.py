@@ -31,20 +31,22 @@ from streamsched.dsl.trace.model import (
     Statement,
     StorageKind,
 )
-from streamsched.dsl.trace.tracing import branches, collectives, effects
+from streamsched.dsl.trace.tracing import collectives
 from streamsched.dsl.trace.tracing.accessors import module_accessor
 from streamsched.dsl.trace.tracing.arguments import class_name, describe, is_traced, map_refs, result_tree
-from streamsched.dsl.trace.tracing.branch_names import UNKNOWN
-from streamsched.dsl.trace.tracing.calls import CallRecord
+from streamsched.dsl.trace.tracing.assembly import effects
+from streamsched.dsl.trace.tracing.assembly.effects import Effect, Operand
+from streamsched.dsl.trace.tracing.assembly.graph import COND as COND_OP
+from streamsched.dsl.trace.tracing.assembly.graph import FlatNode, flatten, references
+from streamsched.dsl.trace.tracing.assembly.values import BadConstant, Values, issue_of, tag_of
 from streamsched.dsl.trace.tracing.collectives import Communication
-from streamsched.dsl.trace.tracing.effects import Effect, Operand
+from streamsched.dsl.trace.tracing.cond import branches
+from streamsched.dsl.trace.tracing.cond.names import UNKNOWN
 from streamsched.dsl.trace.tracing.flags import flags, input_objects
 from streamsched.dsl.trace.tracing.frames import to_characters
-from streamsched.dsl.trace.tracing.graph import COND as COND_OP
-from streamsched.dsl.trace.tracing.graph import FlatNode, flatten, references
-from streamsched.dsl.trace.tracing.provenance import NOWHERE, TAG, Issue, Recorder
-from streamsched.dsl.trace.tracing.state import State, attribute_state, state_of
-from streamsched.dsl.trace.tracing.values import BadConstant, Values, issue_of, tag_of
+from streamsched.dsl.trace.tracing.provenance.calls import CallRecord
+from streamsched.dsl.trace.tracing.provenance.recorder import NOWHERE, TAG, Issue, Recorder
+from streamsched.dsl.trace.tracing.state.kept import State, attribute_state, state_of
 
 _LIFTS = frozenset({"aten::lift_fresh_copy", "aten::lift_fresh", "aten::detach_", "aten::detach", "aten::alias"})
 

@@ -14,12 +14,12 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from streamsched.dsl.trace.tracing import compiling
-from streamsched.dsl.trace.tracing.attributes import unchanged
 from streamsched.dsl.trace.tracing.example_inputs import Inputs
 from streamsched.dsl.trace.tracing.failures import cause
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.provenance import Recorder, issued_name
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder, issued_name
+from streamsched.dsl.trace.tracing.state.attributes import unchanged
+from streamsched.dsl.trace.tracing.traps import compiling
 
 _MODES = frozenset({"_set_grad_enabled", "_enter_autocast", "_exit_autocast"})
 """Calls that torch.export makes where an ordinary run makes none."""

@@ -22,10 +22,10 @@ from streamsched.dsl.trace.model import (
 )
 from streamsched.dsl.trace.model import Sequence as Items
 from streamsched.dsl.trace.tracing.arguments import literal, opaque
-from streamsched.dsl.trace.tracing.calls import Calls
-from streamsched.dsl.trace.tracing.inputs import ABSENT as NOT_THERE
-from streamsched.dsl.trace.tracing.inputs import Put
-from streamsched.dsl.trace.tracing.steering import Readers
+from streamsched.dsl.trace.tracing.provenance.calls import Calls
+from streamsched.dsl.trace.tracing.state.objects import ABSENT as NOT_THERE
+from streamsched.dsl.trace.tracing.state.objects import Put
+from streamsched.dsl.trace.tracing.state.steering import Readers
 
 
 @dataclass(frozen=True, slots=True)

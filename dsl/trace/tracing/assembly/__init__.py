@@ -1,0 +1,1 @@
+"""From torch's graph, and what was noted while it was made, to a trace."""

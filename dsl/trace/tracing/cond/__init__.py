@@ -1,0 +1,1 @@
+"""`torch.cond`: its branches, and what the user calls them."""

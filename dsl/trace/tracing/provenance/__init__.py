@@ -1,0 +1,1 @@
+"""Where each op comes from: noted while the model is traced."""

@@ -1,0 +1,1 @@
+"""What forward() leaves behind: in the objects that it is given, and in the attributes of modules."""

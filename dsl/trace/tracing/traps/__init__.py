@@ -1,0 +1,1 @@
+"""Where a trace may silently be another model's than the one that runs: each is told."""
