@@ -24,8 +24,9 @@ from streamsched.dsl.trace.sources import Sources, name_all
 from streamsched.dsl.trace.store import digest
 from streamsched.dsl.trace.tracing import problems
 from streamsched.dsl.trace.tracing.arguments import class_name
-from streamsched.dsl.trace.tracing.assembly import assemble
-from streamsched.dsl.trace.tracing.assembly.assemble import Assembled
+from streamsched.dsl.trace.tracing.assembly.assemble import Assembled, assemble
+from streamsched.dsl.trace.tracing.assembly.signature import parameters
+from streamsched.dsl.trace.tracing.assembly.statements import statements
 from streamsched.dsl.trace.tracing.dims import problems as dim_problems
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, by_position, load_inputs
@@ -91,7 +92,7 @@ def _trace_root(
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
     compared = problems.compiling_matters(session, model, inputs, recorder)
-    parts = assemble.assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
+    parts = assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
     found = dim_problems.constrained(session, recorder)
     found = found or problems.problems(session, exported.program, parts, recorder)
     if found:
@@ -173,21 +174,20 @@ def _finish(
     session: Session, model: torch.nn.Module, parts: Assembled, recorder: Recorder, lost: tuple[Diagnostic, ...]
 ) -> Trace:
     file = session.sources.key(recorder.code.co_filename) if recorder.code else ""
-    statements, places = assemble.statements(recorder, file, parts.ops)
-    torch_version, python_version = assemble.versions()
+    issuing, places = statements(recorder, file, parts.ops)
     made = Trace(
         determined_by=session.request.determined_by,
-        torch_version=torch_version,
-        python_version=python_version,
+        torch_version=torch.__version__.partition("+")[0],  # without its build
+        python_version=f"{sys.version_info.major}.{sys.version_info.minor}",
         root=class_name(type(model)),
-        parameters=assemble.parameters(model),
+        parameters=parameters(model),
         inputs=parts.inputs,
         result=parts.result,
         ops=tuple(dataclasses.replace(op, statement=places.get(op.statement, NONE)) for op in parts.ops),
         values=parts.values.all(),
         storages=parts.values.memory.all(),
         calls=parts.calls,
-        statements=statements,
+        statements=issuing,
         positions=recorder.positions.all_positions(),
         stacks=recorder.positions.all_stacks(),
         sources=session.sources.described(),
