@@ -10,13 +10,14 @@ import jinja2
 from streamsched.codegen.forward.branches import define
 from streamsched.codegen.forward.dims import read_dims, without_clashes
 from streamsched.codegen.forward.folding import fold
-from streamsched.codegen.forward.guards import checks, last_name
 from streamsched.codegen.forward.head import guarded_def, mismatch_def
 from streamsched.codegen.forward.layout import layout
 from streamsched.codegen.forward.names import Names, assign_names
 from streamsched.codegen.forward.nodes import Comment, Line, render
 from streamsched.codegen.forward.statements import write_statements
 from streamsched.codegen.forward.units import units
+from streamsched.codegen.guards.check import last_name
+from streamsched.codegen.guards.checks import checks
 from streamsched.codegen.spell.arguments import spell_literal
 from streamsched.codegen.targets import TARGETS, Target
 from streamsched.dsl.globs import compile_glob

@@ -6,7 +6,6 @@ block that got a new owner while somebody still used it: where the plan lacks a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -14,17 +13,21 @@ import torch
 
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace import model
-from streamsched.dsl.trace.dims import evaluate_all
 from streamsched.dsl.trace.model import COND, LEAF, NONE, Op, OpKind, Trace, refs
+from streamsched.verify.environment import (
+    Environment,
+    bind,
+    buffers,
+    by_storage,
+    copied,
+    fixed,
+    garbage,
+    literal,
+    spoil,
+)
 from streamsched.verify.orders import StreamOrder, execution
 from streamsched.verify.sizes import sizes_of
 from streamsched.verify.tasks import Task
-
-Environment = dict[int, torch.Tensor]
-"""What each value holds, by its number in the trace."""
-
-LARGEST_GARBAGE = 3
-"""Integers have no NaN: garbage integers are this large, so that they still index small tables."""
 
 
 class Interpreter:
@@ -39,7 +42,7 @@ class Interpreter:
         self.trace: Trace = program.trace
         self._root = root
         self._arguments = arguments
-        self._fixed = _fixed(self.trace, root)
+        self._fixed = fixed(self.trace, root)
         self._reached = {
             index: value.expression
             for index, value in enumerate(self.trace.values)
@@ -49,12 +52,12 @@ class Interpreter:
         self.sizes: list[dict[str, int]] = []  # of the dynamic dims, by call
         self.environments: dict[int, Environment] = {}
         self.outputs: dict[int, Any] = {}
-        self.by_storage = _by_storage(self.trace)
+        self.by_storage = by_storage(self.trace)
 
     def run(self, tasks: Sequence[Task], order: StreamOrder, inputs: Sequence[Environment]) -> list[Any]:
         """Run `tasks` in the order `order`; `inputs[call]` are the inputs of each call. Returns each call's outputs."""
         torch.manual_seed(0)  # random ops keep program order, so that they draw what the reference draws
-        self.buffers = _buffers(inputs)
+        self.buffers = buffers(inputs)
         self.sizes = [sizes_of(self.trace, given) for given in inputs]
         self.environments = {call: self._held(call) | held for call, held in enumerate(self.buffers)}
         for index in execution(tasks, order):
@@ -66,7 +69,7 @@ class Interpreter:
                 for value, tensor in inputs[task.call].items():
                     self.buffers[task.call][value].copy_(tensor)
             elif step.kind is StepKind.EXIT:
-                self.outputs[task.call] = _copied(self._argument(self.trace.result, task.call))
+                self.outputs[task.call] = copied(self._argument(self.trace.result, task.call))
             elif step.op != NONE and step.runs:
                 self._launch(step.op, task.call)
         return [self.outputs[call] for call in range(len(inputs))]
@@ -84,7 +87,7 @@ class Interpreter:
             for index, op in enumerate(self.trace.ops):
                 if op.kind is not OpKind.VIEW:
                     self._launch(index, call)
-            found.append(_copied(self._argument(self.trace.result, call)))
+            found.append(copied(self._argument(self.trace.result, call)))
         return found
 
     def _held(self, call: int) -> Environment:
@@ -97,9 +100,9 @@ class Interpreter:
         node = self.trace.ops[op]
         if node.target == LEAF:
             module = self.trace.calls[node.call]
-            _bind(module.result, self._leaf(module, call), self.environments[call])
+            bind(module.result, self._leaf(module, call), self.environments[call])
         else:
-            _bind(node.result, self._call(node, call), self.environments[call])
+            bind(node.result, self._call(node, call), self.environments[call])
 
     def _call(self, op: Op, call: int) -> Any:
         args = [self._argument(argument, call) for argument in op.args]
@@ -119,7 +122,7 @@ class Interpreter:
                 made = self._branch(args[1] if args[0] else args[2], args[3], call)
             else:
                 made = _function(op.target)(*args, **kwargs)
-            _bind(op.result, made, environment)
+            bind(op.result, made, environment)
         return self._argument(branch.result, call, environment)
 
     def _leaf(self, module: model.ModuleCall, call: int) -> Any:
@@ -134,7 +137,7 @@ class Interpreter:
         if value not in environment and self._is_held(value, environment):
             self._launch(self.trace.values[value].producer, call)
         if value not in environment:
-            environment[value] = _garbage(self.trace.values[value], self.sizes[call])
+            environment[value] = garbage(self.trace.values[value], self.sizes[call])
         return environment[value]
 
     def _is_held(self, value: int, environment: Environment) -> bool:
@@ -152,12 +155,12 @@ class Interpreter:
             case model.Branch():
                 return argument
             case model.Literal(text):
-                return _literal(text, self._names(call))
+                return literal(text, self._names(call))
             case model.Sequence(kind, items):
                 made = [self._argument(item, call, inside) for item in items]
                 return slice(*made) if kind == "slice" else tuple(made) if kind == "tuple" else made
             case model.Mapping(keys, items):
-                return {_literal(k): self._argument(item, call, inside) for k, item in zip(keys, items, strict=True)}
+                return {literal(k): self._argument(item, call, inside) for k, item in zip(keys, items, strict=True)}
             case model.Instance(_, fields, items):
                 return {f: self._argument(item, call, inside) for f, item in zip(fields, items, strict=True)}
             case model.Opaque(text):
@@ -173,7 +176,7 @@ class Interpreter:
         for value in self.by_storage.get(storage, ()):
             tensor = self.environments[call].get(value)
             if tensor is not None and self.trace.values[value].storages == (storage,):
-                _spoil(tensor)
+                spoil(tensor)
 
 
 def _function(target: str) -> Callable[..., Any]:
@@ -186,83 +189,3 @@ def _function(target: str) -> Callable[..., Any]:
 
 def _histc(values: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
     return torch.histc(values.double(), *args, **kwargs).to(values.dtype)
-
-
-def _fixed(trace: Trace, root: torch.nn.Module) -> Environment:
-    """The values that no op makes and no caller gives: parameters, buffers, constants."""
-    names = {"self": root, "torch": torch}
-    given = set(trace.inputs)
-    return {
-        index: _literal(value.expression, names)
-        for index, value in enumerate(trace.values)
-        if value.producer == NONE and index not in given and _root(value.expression) in names
-    }
-
-
-def _root(expression: str) -> str:
-    """The name that an expression begins with."""
-    return re.split(r"[.\[(]", expression, maxsplit=1)[0]
-
-
-def _by_storage(trace: Trace) -> Mapping[int, list[int]]:
-    found: dict[int, list[int]] = {}
-    for index, value in enumerate(trace.values):
-        for storage in value.storages:
-            found.setdefault(storage, []).append(index)
-    return found
-
-
-def _bind(tree: model.Argument, result: Any, environment: Environment) -> None:
-    match tree:
-        case model.Ref(value):
-            environment[value] = result
-        case model.Sequence(_, items):
-            for item, part in zip(items, result, strict=True):
-                _bind(item, part, environment)
-        case model.Mapping(keys, items):
-            for key, item in zip(keys, items, strict=True):
-                _bind(item, result[_literal(key)], environment)
-        case model.Instance(_, fields, items):
-            for name, item in zip(fields, items, strict=True):
-                _bind(item, getattr(result, name), environment)
-        case _:
-            pass
-
-
-def _literal(text: str, names: dict[str, Any] | None = None) -> Any:
-    if text == "'meta'":
-        return "cpu"
-    return eval(text.replace("device='meta'", "device='cpu'"), names or {"torch": torch})  # the tracer's own
-
-
-def _buffers(inputs: Sequence[Environment]) -> list[Environment]:
-    """The memory of the inputs of each call: calls of the same sizes share it."""
-    by_sizes: dict[tuple[torch.Size, ...], Environment] = {}
-    found = []
-    for given in inputs:
-        sizes = tuple(tensor.shape for tensor in given.values())
-        if sizes not in by_sizes:
-            by_sizes[sizes] = {value: torch.empty_like(tensor) for value, tensor in given.items()}
-        found.append(by_sizes[sizes])
-    return found
-
-
-def _garbage(value: model.Value, sizes: Mapping[str, int]) -> torch.Tensor:
-    shape, stride = evaluate_all(value.shape, sizes), evaluate_all(value.stride, sizes)
-    return _spoil(torch.empty_strided(shape, stride, dtype=getattr(torch, value.dtype)))
-
-
-def _spoil(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_floating_point() or tensor.is_complex():
-        return tensor.fill_(float("nan"))
-    return tensor.fill_(True if tensor.dtype is torch.bool else LARGEST_GARBAGE)
-
-
-def _copied(tree: Any) -> Any:
-    if isinstance(tree, torch.Tensor):
-        return tree.clone()
-    if isinstance(tree, list | tuple):
-        return [_copied(item) for item in tree]
-    if isinstance(tree, dict):
-        return {key: _copied(item) for key, item in tree.items()}
-    return tree

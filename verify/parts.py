@@ -13,7 +13,7 @@ import torch
 
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.collectives import copy_model
-from streamsched.verify.interpreter import Environment
+from streamsched.verify.environment import Environment
 from streamsched.verify.live import Live
 from streamsched.verify.samples import Sample
 from streamsched.verify.unsupported import original_raises

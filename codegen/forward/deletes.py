@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.objects import owned
-from streamsched.codegen.forward.units import Unit, UnitKind
+from streamsched.codegen.forward.unit import Unit, UnitKind
 from streamsched.dsl.trace.model import Trace
 
 

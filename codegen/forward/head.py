@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streamsched.codegen.forward.guards import Check
+from streamsched.codegen.guards.check import Check
 from streamsched.codegen.pretty.statement import pretty, pretty_def, pretty_if
 from streamsched.dsl.trace.model import Parameter, ParameterKind
 

@@ -15,7 +15,8 @@ from streamsched.codegen.forward.device import located_context
 from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.nodes import Block, Comment, Function, Line, Node
 from streamsched.codegen.forward.statements import Statements
-from streamsched.codegen.forward.units import Unit, UnitKind, common_prefix
+from streamsched.codegen.forward.unit import Unit, UnitKind
+from streamsched.codegen.forward.units import common_prefix
 from streamsched.codegen.targets import Target
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from streamsched.codegen.forward.units import Unit, UnitKind
+from streamsched.codegen.forward.unit import Unit, UnitKind
 from streamsched.dsl.trace.model import NONE, Ref, Trace
 
 

@@ -18,7 +18,7 @@ from streamsched.codegen.forward.device import located, located_expression
 from streamsched.codegen.forward.lifetimes import Lifetimes, lifetimes
 from streamsched.codegen.forward.objects import objects
 from streamsched.codegen.forward.trees import texts
-from streamsched.codegen.forward.units import Unit, UnitKind
+from streamsched.codegen.forward.unit import Unit, UnitKind
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program
 from streamsched.dsl.trace.model import NONE, Argument, Trace

@@ -12,7 +12,7 @@ from streamsched.codegen.forward.deletes import find_deletes
 from streamsched.codegen.forward.device import located, located_expression
 from streamsched.codegen.forward.names import Names
 from streamsched.codegen.forward.trees import spell_tree, target, tree_imports, unpacking
-from streamsched.codegen.forward.units import Unit, UnitKind
+from streamsched.codegen.forward.unit import Unit, UnitKind
 from streamsched.codegen.pretty.statement import WIDTH
 from streamsched.codegen.spell.conditional import spell_conditional
 from streamsched.codegen.spell.spelling import imports, spell_call, spell_function

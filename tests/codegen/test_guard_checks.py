@@ -13,7 +13,7 @@ from traces import TraceBuilder
 
 from streamsched.codegen.emitter import generate
 from streamsched.codegen.forward.folding import Folding
-from streamsched.codegen.forward.guards import checks
+from streamsched.codegen.guards.checks import checks
 from streamsched.dsl.trace.model import (
     ABSENT,
     NONE,
