@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from streamsched.cli import console
+from streamsched.cli.reporting import Output, publish, with_output
 
 
 @click.command("audit", short_help="Check hand-written code that uses streams.")
@@ -21,7 +22,7 @@ from streamsched.cli import console
 @click.option("--calls", type=click.IntRange(1), default=2, show_default=True, help="How often forward() is called.")
 @click.option("--fakes", default="", metavar="FILE", help="What registers operators that are not installed here.")
 @click.option("--world", type=click.IntRange(1), help="Run as one of so many ranks, for code that communicates.")
-@console.output_format
+@with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of code that cannot be run.")
 def command(
     model: str,
@@ -31,8 +32,8 @@ def command(
     calls: int,
     fakes: str,
     world: int | None,
-    output_format: str,
     verbose: bool,
+    output: Output,
 ) -> int:
     """Run a hand-written forward() on a virtual device, and check its streams, events and memory.
 
@@ -60,5 +61,5 @@ def command(
         verbose=verbose,
         in_process=True,
     )
-    console.print_findings(list(audited.diagnostics), list(audited.texts), output_format, verbose)
-    return console.exit_code(audited.diagnostics) if audited.program is not None else console.ABNORMAL
+    publish(audited.diagnostics, audited.texts, output)
+    return output.exit_code(audited.diagnostics) if audited.program is not None else console.ABNORMAL

@@ -17,19 +17,11 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from streamsched.dsl.pipeline import Progress
+    from streamsched.dsl.report.report import Report
 
 CLEAN = 0
 FINDINGS = 1
 ABNORMAL = 2
-
-output_format = click.option(
-    "--output-format",
-    type=click.Choice(["text", "concise", "json"]),
-    default="text",
-    show_default=True,
-    help="How findings are printed.",
-)
-"""The option of the verbs that print findings."""
 
 
 class Failure(click.ClickException):
@@ -79,36 +71,25 @@ def reader(schedules: Iterable[ScheduleFile]) -> Callable[[str], str | None]:
 
 def print_report(diagnostics: Iterable[Diagnostic], schedules: Iterable[ScheduleFile], stream: IO[str]) -> None:
     """The report for people on `stream`, and its summary on stderr."""
-    found = list(diagnostics)
+    found = tuple(diagnostics)
     if not found:
         return
-    from streamsched.dsl.report import text
-    from streamsched.dsl.report.style import wants_colour
+    from streamsched.dsl.report.report import Report
     from streamsched.dsl.report.summary import summary
 
-    stream.write(text.render(found, reader(schedules), colour=wants_colour(stream, os.environ)))
+    stream.write(readable(Report(found, reader(schedules)), stream))
     stream.flush()
     say(summary(found))
 
 
-def print_findings(
-    found: list[Diagnostic], schedules: Iterable[ScheduleFile], output_format: str, remarks: bool
-) -> None:
-    """Findings on stdout, as text, concise lines or JSON; remarks only where asked for, and in JSON."""
-    if output_format == "json":
-        from streamsched.dsl.report import json
+def readable(report: Report, stream: IO[str] | None) -> str:
+    """The report for people, coloured if `stream` takes colours."""
+    if not report.diagnostics:
+        return ""
+    from streamsched.dsl.report import text
+    from streamsched.dsl.report.style import wants_colour
 
-        sys.stdout.write(json.render(in_order(found), reader(schedules)))
-        return
-    shown = in_order(found) if remarks else worth_telling(found)
-    if output_format == "concise":
-        from streamsched.dsl.report import concise
-
-        sys.stdout.write(concise.render(shown, reader(schedules)))
-    else:
-        print_report(shown, schedules, sys.stdout)
-    if len(shown) < len(found) and sys.stderr.isatty():
-        say(f"{len(found) - len(shown)} remarks are not shown; --verbose shows them")
+    return text.render(report, colour=stream is not None and wants_colour(stream, os.environ))
 
 
 @contextlib.contextmanager

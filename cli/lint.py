@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamsched.cli import console, files
+from streamsched.cli.reporting import Output, publish, with_output
 from streamsched.dsl.files import ReadError
 
 if TYPE_CHECKING:
@@ -16,19 +17,19 @@ if TYPE_CHECKING:
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@console.output_format
+@with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of a model that cannot be traced.")
-def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
+def command(paths: tuple[str, ...], verbose: bool, output: Output) -> int:
     """Check schedules against their traced models.
 
     PATH is a schedule, a folder to search for *.sched files, or - for standard input; without one, the current folder.
     A schedule without a saved trace is traced first. Exits with 1 if there are errors or warnings. Remarks (severity
-    info) are findings of neither kind; JSON always has them.
+    info) are findings of neither kind; JSON and SARIF always have them.
 
     \b
     Example:
         streamsched lint examples/
-        streamsched lint model.sched --output-format json
+        streamsched lint model.sched --output-format sarif -o findings.sarif
     """
     from streamsched.dsl.pipeline import load
 
@@ -45,5 +46,5 @@ def command(paths: tuple[str, ...], output_format: str, verbose: bool) -> int:
             continue
         found += loaded.diagnostics
         schedules.append(loaded.file)
-    console.print_findings(found, schedules, output_format, verbose)
-    return console.ABNORMAL if unreadable else console.exit_code(found)
+    publish(found, schedules, output)
+    return console.ABNORMAL if unreadable else output.exit_code(found)

@@ -23,7 +23,7 @@ ALLOWED = {
     "dsl.syntax": {"grammars", "dsl.diagnostic", "dsl.nearest", "dsl.rule"},
     "dsl.trace": {"dsl.diagnostic", "dsl.garbage", "dsl.globs", "dsl.nearest", "dsl.rule", "npu_sim"},
     "dsl.program": {"dsl.diagnostic", "dsl.trace"},
-    "dsl.report": {"dsl.diagnostic"},
+    "dsl.report": {"dsl.diagnostic", "dsl.rule"},
     "dsl.record": {"dsl.diagnostic", "dsl.rule", "dsl.trace", "dsl.program"},
     "dsl.plan": {"dsl.diagnostic", "dsl.globs", "dsl.nearest", "dsl.rule", "dsl.syntax", "dsl.trace", "dsl.program"},
     "dsl.check": {"dsl.diagnostic", "dsl.rule", "dsl.trace", "dsl.program"},

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
-from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.report.excerpt import printable
+from streamsched.dsl.report.report import Report
 
 
-def render(diagnostics: Iterable[Diagnostic], read: Callable[[str], str | None]) -> str:
+def render(report: Report) -> str:
     """The report, a line for each diagnostic; empty without diagnostics. No source text is read."""
     return "".join(
         f"{diagnostic.span}: {diagnostic.severity.value} {diagnostic.code} {printable(diagnostic.message)}\n"
-        for diagnostic in diagnostics
+        for diagnostic in report.diagnostics
     )

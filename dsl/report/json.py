@@ -12,6 +12,7 @@ The report is a list, empty when there is nothing to say, of objects with these 
 | `notes` | a list of texts: why it matters |
 | `help` | what to type instead, or null |
 | `fix` | null, or `{"message": ..., "safe": bool, "edits": [{"location": ..., "text": ...}]}` |
+| `fingerprint` | by what the finding is recognised in another run, however lines move: the same text within its file |
 
 Lines and columns count from 1, in characters (code points) of the text without a byte order mark; `end` is exclusive.
 An edit replaces the text of its location by `text`; all edits of a fix mean the original text and do not overlap.
@@ -20,18 +21,19 @@ An edit replaces the text of its location by `text`; all edits of a fix mean the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from typing import Any
 
 from streamsched.dsl.diagnostic import Diagnostic, Fix, Span
+from streamsched.dsl.report.report import Report
 
 
-def render(diagnostics: Iterable[Diagnostic], read: Callable[[str], str | None]) -> str:
+def render(report: Report) -> str:
     """The report, indented, with a final newline. No source text is read."""
-    return json.dumps([_diagnostic(diagnostic) for diagnostic in diagnostics], indent=2, ensure_ascii=False) + "\n"
+    findings = [_diagnostic(diagnostic, report.fingerprints[diagnostic]) for diagnostic in report.diagnostics]
+    return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
 
 
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+def _diagnostic(diagnostic: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
         "code": diagnostic.code,
         "name": diagnostic.name,
@@ -42,6 +44,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "notes": list(diagnostic.notes),
         "help": diagnostic.help,
         "fix": _fix(diagnostic.fix) if diagnostic.fix else None,
+        "fingerprint": fingerprint,
     }
 
 

@@ -19,31 +19,31 @@ error[ORD101] missing-edge: `mm` on `s1` reads `B`, which nothing orders
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from streamsched.dsl.diagnostic import Diagnostic, Fix, Severity, Span
 from streamsched.dsl.report.change import Change, changes
 from streamsched.dsl.report.excerpt import excerpt, printable, source_lines
+from streamsched.dsl.report.report import Report
 from streamsched.dsl.report.style import Role, paint
 
 _ROLES = {Severity.ERROR: Role.ERROR, Severity.WARNING: Role.WARNING, Severity.INFO: Role.INFO}
 
 
-def render(diagnostics: Iterable[Diagnostic], read: Callable[[str], str | None], *, colour: bool = False) -> str:
+def render(report: Report, *, colour: bool = False) -> str:
     """The report, with an empty line after each diagnostic; empty without diagnostics.
 
-    `read` gives the text of a file that a span names, None where there is none to be had: its place is then named
-    without an excerpt.
+    A place in a file whose text is not to be had is named without an excerpt.
     """
     sources: dict[str, list[str]] = {}
 
     def lines(file: str) -> list[str]:
         if file not in sources:
-            text = read(file)
+            text = report.read(file)
             sources[file] = source_lines(text) if text else []
         return sources[file]
 
-    return "".join(_Block(diagnostic, lines, colour).text() for diagnostic in diagnostics)
+    return "".join(_Block(diagnostic, lines, colour).text() for diagnostic in report.diagnostics)
 
 
 class _Block:
@@ -75,7 +75,7 @@ class _Block:
         if diagnostic.help:
             self._remark("help", diagnostic.help)
         if diagnostic.fix:
-            self._remark("fix", diagnostic.fix.message)
+            self._remark("fix" if diagnostic.fix.safe else "unsafe fix", diagnostic.fix.message)
             self._show(self.changes)
         if self.out[-1] == self._bar():
             self.out.pop()

@@ -1,21 +1,19 @@
 from __future__ import annotations
 
 import json as stdlib_json
-from collections.abc import Callable
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.report import concise, json
+from streamsched.dsl.report.report import Report
 
-Read = Callable[[str], str | None]
 
-
-def test_concise_is_one_line_each(missing_edge: Diagnostic, read: Read) -> None:
+def test_concise_is_one_line_each(missing_edge: Diagnostic) -> None:
     line = "overlap.sched:5:1: error ORD101 `mm` on `side` reads `B` before it is written\n"
-    assert concise.render([missing_edge, missing_edge], read) == line * 2
-    assert concise.render([], read) == ""
+    assert concise.render(Report((missing_edge, missing_edge))) == line * 2
+    assert concise.render(Report(())) == ""
 
 
-def test_json_carries_the_whole_diagnostic(missing_edge: Diagnostic, read: Read) -> None:
+def test_json_carries_the_whole_diagnostic(missing_edge: Diagnostic) -> None:
     def place(file: str, line: int, column: int, end_line: int, end_column: int) -> dict[str, object]:
         return {
             "file": file,
@@ -23,7 +21,8 @@ def test_json_carries_the_whole_diagnostic(missing_edge: Diagnostic, read: Read)
             "end": {"line": end_line, "column": end_column},
         }
 
-    assert stdlib_json.loads(json.render([missing_edge], read)) == [
+    report = Report((missing_edge,))
+    assert stdlib_json.loads(json.render(report)) == [
         {
             "code": "ORD101",
             "name": "missing-edge",
@@ -41,9 +40,10 @@ def test_json_carries_the_whole_diagnostic(missing_edge: Diagnostic, read: Read)
                 "safe": True,
                 "edits": [{"location": place("overlap.sched", 6, 1, 6, 1), "text": "b -> mm\n"}],
             },
+            "fingerprint": report.fingerprints[missing_edge],
         }
     ]
 
 
-def test_json_of_nothing_is_an_empty_list(read: Read) -> None:
-    assert stdlib_json.loads(json.render([], read)) == []
+def test_json_of_nothing_is_an_empty_list() -> None:
+    assert stdlib_json.loads(json.render(Report(()))) == []

@@ -8,6 +8,7 @@ import pytest
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
 from streamsched.dsl.report import text
+from streamsched.dsl.report.report import Report
 
 Read = Callable[[str], str | None]
 
@@ -46,21 +47,21 @@ error[ORD101] missing-edge: `mm` on `side` reads `B` before it is written
 
 
 def test_a_diagnostic_with_everything(missing_edge: Diagnostic, read: Read) -> None:
-    assert text.render([missing_edge], read) == MISSING_EDGE
+    assert text.render(Report((missing_edge,), read)) == MISSING_EDGE
 
 
 def test_colour_adds_only_escape_sequences(missing_edge: Diagnostic, read: Read) -> None:
-    coloured = text.render([missing_edge], read, colour=True)
+    coloured = text.render(Report((missing_edge,), read), colour=True)
     assert coloured.startswith("\x1b[1;31merror[ORD101]\x1b[0m")
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == MISSING_EDGE
 
 
 def test_nothing_found_prints_nothing(read: Read) -> None:
-    assert text.render([], read) == ""
+    assert text.render(Report((), read)) == ""
 
 
 def test_a_file_that_cannot_be_read_is_named_without_excerpt(missing_edge: Diagnostic) -> None:
-    shown = text.render([replace(missing_edge, fix=None, help=None, notes=())], lambda file: None)
+    shown = text.render(Report((replace(missing_edge, fix=None, help=None, notes=()),)))
     assert shown == (
         "error[ORD101] missing-edge: `mm` on `side` reads `B` before it is written\n"
         " --> overlap.sched:5:1\n"
@@ -74,7 +75,7 @@ def test_a_file_that_cannot_be_read_is_named_without_excerpt(missing_edge: Diagn
 def shown(source: str, span: Span, fix: Fix | None = None) -> list[str]:
     """The lines under the arrow of a warning at `span`, and the fix's."""
     diagnostic = Diagnostic("SYN101", "syntax-error", Severity.WARNING, "wrong", span, fix=fix)
-    return text.render([diagnostic], lambda file: source).splitlines()[2:-1]
+    return text.render(Report((diagnostic,), lambda file: source)).splitlines()[2:-1]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_a_replacement_is_shown_as_lines_out_and_in() -> None:
     span = Span("f.sched", 2, 1, 2, 6)
     fix = Fix("say `group`", (Edit(span, "group"), Edit(Span("f.sched", 2, 8, 2, 9), "=")))
     assert shown('schedule a\ngruop b: op "mm"\n', span, fix)[4:] == [
-        "  = fix: say `group`",
+        "  = unsafe fix: say `group`",
         "  |",
         '2 - gruop b: op "mm"',
         '2 + group b= op "mm"',

@@ -1,0 +1,14 @@
+"""What a diagnostic says besides its message, as lines of text, for formats that have no room for its parts."""
+
+from __future__ import annotations
+
+from streamsched.dsl.diagnostic import Diagnostic
+
+
+def details(diagnostic: Diagnostic) -> list[str]:
+    """Notes, related places, help and the fix's message; a note may hold several lines."""
+    lines = list(diagnostic.notes)
+    lines += [f"{related.span}: {related.message}" for related in diagnostic.related]
+    lines += [f"help: {diagnostic.help}"] if diagnostic.help else []
+    lines += [f"fix: {diagnostic.fix.message}"] if diagnostic.fix else []
+    return lines
