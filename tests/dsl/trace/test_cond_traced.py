@@ -209,3 +209,11 @@ def test_layers_in_scope_with_a_constant_of_their_own_in_a_branch(traced: Tracin
     when, _ = branches(cond(trace))
     assert trace.scope is not None and len(trace.scope.instances) == 2
     assert when.ops[-1].args[1] == Literal("self.scale")
+
+
+def test_a_branch_reads_the_globals_of_its_own_file(traced: Tracing) -> None:
+    """torch.compile remembers modules by name, and both models live in a module called `model`."""
+    body = "            return torch.cond(p.sum() > 0, lambda y: SCALED(y), lambda y: y.cos(), (x,))"
+    traced(model(body.replace("SCALED", "torch.sin")), x=(4,), p=(4,))
+    trace = traced("    scaled = torch.tanh\n" + model(body.replace("SCALED", "scaled")), x=(4,), p=(4,))
+    assert [op.target for op in branches(cond(trace))[0].ops] == ["aten.tanh.default"]

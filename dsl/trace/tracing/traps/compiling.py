@@ -20,6 +20,7 @@ def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType],
     from torch._dynamo.variables.functions import invoke_and_store_as_constant
 
     _settle()
+    _forget_modules()
     torch._dynamo.reset()  # it would take the branches of a torch.cond for those of one that it has seen before
 
     def replacement(question: Question) -> Question:
@@ -47,6 +48,7 @@ def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType],
             setattr(module, name, question)
         torch._dynamo.reset()  # what it compiled with these answers
         _settle()
+        _forget_modules()
 
 
 def _questions() -> tuple[Question, ...]:
@@ -81,3 +83,19 @@ def _settle() -> None:
         if true not in known():
             known.cache_clear()
             known()
+
+
+def _forget_modules() -> None:
+    """Let torch.compile look modules up anew: another model may live in a file of the same name.
+
+    It keeps each module that it has met in a cache, and under an alias among the globals of the function that it was
+    asked to compile, which for torch.cond is torch's own.
+    """
+    from torch._dynamo.symbolic_convert import _import_module
+
+    _import_module.cache_clear()
+    modules: dict[str, object] = dict(sys.modules)
+    for path, module in modules.items():
+        if path.startswith("torch.") and isinstance(module, ModuleType):
+            for alias in [name for name in vars(module) if name.startswith("__import_")]:
+                delattr(module, alias)
