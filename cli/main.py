@@ -20,7 +20,7 @@ from streamsched.dsl.files import ReadError
 from streamsched.dsl.nearest import nearest
 
 INTERRUPTED = 130
-VERBS = ("trace", "lint", "fmt", "gen", "show", "verify", "audit", "explain")
+VERBS = ("init", "trace", "lint", "fmt", "gen", "show", "verify", "audit", "explain")
 
 
 class VerbGroup(click.Group):

@@ -89,6 +89,13 @@ def load_trace(path: str, *, verbose: bool = False, progress: Progress | None = 
     return _traced(_parsed(path), verbose, progress)
 
 
+def load_drafted(file: ScheduleFile, trace: Trace) -> Loaded:
+    """Parse, plan and check the text of a schedule that is written for a trace at hand."""
+    parsed = parse(file.text, file.path)
+    loaded = Loaded(file, parsed.schedule, trace, diagnostics=parsed.diagnostics)
+    return _checked(_planned(loaded, None))
+
+
 def load_parsed(path: str, *, instead: tuple[str, ...] = ()) -> Loaded:
     """Read and parse the schedule at `path`, with `instead` as in `load`, and no more. Raises `ReadError`."""
     return _parsed(path, instead)

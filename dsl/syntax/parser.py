@@ -24,6 +24,7 @@ from streamsched.dsl.syntax.tree import (
     MemoryStatement,
     ModelStatement,
     Schedule,
+    ScopeStatement,
     Statement,
 )
 from streamsched.grammars.tables import load_parser
@@ -51,7 +52,8 @@ def parse(text: str, file: str, instead: Mapping[str, str] | None = None) -> Par
     """Parse the text of a `.sched` file and check its names. Faults are returned, never raised.
 
     `file` is what spans call the text. Newlines may be of any kind, and a byte order mark may stand in front. `instead`
-    holds the texts, by what spans call them, of `model`, `input` and `memory` statements that stand in for its own.
+    holds the texts, by what spans call them, of `model`, `scope`, `input` and `memory` statements that stand in for its
+    own.
     """
     source = Source(text, file)
     reader = _read(source)
@@ -82,7 +84,7 @@ def _read(source: Source) -> _Reader:
 
 def _stand_in(reader: _Reader, other: _Reader) -> None:
     """Put the statements of `other` where those of their kind are, or else at the end."""
-    for kinds in ((ModelStatement,), (InputStatement, InputsFromStatement), (MemoryStatement,)):
+    for kinds in ((ModelStatement,), (ScopeStatement,), (InputStatement, InputsFromStatement), (MemoryStatement,)):
         given = [statement for statement in other.statements if isinstance(statement, kinds)]
         if not given:
             continue

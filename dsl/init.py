@@ -1,0 +1,139 @@
+"""Writing schedules for the user: from the words of a request to the text of a schedule that fits its trace."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.draft.first import first_schedule
+from streamsched.dsl.draft.names import identifier, snake_case
+from streamsched.dsl.files import SUFFIX, TRACE_SUFFIX, ScheduleFile
+from streamsched.dsl.pipeline import Progress, has_errors, load_drafted, trace_request
+from streamsched.dsl.syntax.formatter import format_schedule
+from streamsched.dsl.syntax.parser import parse
+from streamsched.dsl.trace.model import Trace
+from streamsched.dsl.trace.request import TraceRequest
+
+_STANDARD_OUTPUT = "<stdout>"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to write a schedule for, in the user's words.
+
+    `model` is "FILE-OR-PACKAGE:ATTR", `inputs` are written as in `input` statements, `inputs_from` names a function
+    that makes them; files are relative to the working directory. Empty is what was not given; `output` is the file
+    that the schedule is for, which its paths are relative to.
+    """
+
+    model: str
+    inputs: tuple[str, ...] = ()
+    inputs_from: str = ""
+    name: str = ""
+    target: str = ""
+    scope: str = ""
+    scope_class: str = ""
+    leaves: tuple[str, ...] = ()
+    world: int = 0
+    fakes: str = ""
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A schedule's text, canonical, with the trace that it was held against; both None where there is no trace.
+
+    `groups` and `candidates` count its groups and those that might overlap others. `texts` are what spans may speak of
+    besides the user's files.
+    """
+
+    text: str | None
+    trace: Trace | None
+    diagnostics: tuple[Diagnostic, ...]
+    texts: tuple[ScheduleFile, ...] = ()
+    groups: int = 0
+    candidates: int = 0
+
+
+def draft(wanted: Wanted, *, verbose: bool = False, progress: Progress | None = None) -> Drafted:
+    """A first schedule of a plain model. Nothing is raised: what keeps it from being written is in the diagnostics."""
+    head = _head(wanted)
+    options = _options(wanted)
+    parsed = parse(head, "<options>", options)
+    texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
+    if has_errors(parsed.diagnostics):
+        return Drafted(None, None, parsed.diagnostics, texts)
+    request = trace_request(parsed.schedule, os.path.dirname(wanted.output))
+    return _first(wanted, request, texts, verbose, progress)
+
+
+def _first(
+    wanted: Wanted,
+    request: TraceRequest,
+    texts: tuple[ScheduleFile, ...],
+    verbose: bool,
+    progress: Progress | None,
+) -> Drafted:
+    from streamsched.dsl.trace.export import trace_model
+
+    traced = trace_model(request, verbose=verbose, progress=progress)
+    if traced.trace is None:
+        return Drafted(None, None, traced.diagnostics, texts)
+    first = first_schedule(traced.trace)
+    about = f"# A first schedule of {wanted.model}, to be edited: all runs on the caller's stream.\n"
+    drafted = _checked(wanted, about, first.text, traced.trace)
+    found = traced.diagnostics + drafted.diagnostics
+    return Drafted(drafted.text, traced.trace, found, (*texts, *drafted.texts), first.groups, first.candidates)
+
+
+def _checked(wanted: Wanted, about: str, body: str, trace: Trace) -> Drafted:
+    """The whole text in its canonical form, with what is wrong with the schedule."""
+    statements = "\n".join((*_options(wanted).values(), *_head(wanted).splitlines()[1:]))
+    text = f"{about}schedule {_name(wanted, trace)}\n\n{statements}\n\n{body}"
+    formatted = format_schedule(parse(text, wanted.output or _STANDARD_OUTPUT).schedule)
+    path, base = wanted.output or _STANDARD_OUTPUT, os.path.dirname(wanted.output)
+    file = ScheduleFile(path, formatted, base, path.removesuffix(SUFFIX) + TRACE_SUFFIX)
+    return Drafted(formatted, trace, load_drafted(file, trace).diagnostics, (file,))
+
+
+def _head(wanted: Wanted) -> str:
+    """The statements that no option of their own stands for."""
+    lines = ["schedule draft"]
+    lines += [f'leaf "{glob}"' for glob in wanted.leaves]
+    lines += [f"world {wanted.world}"] if wanted.world else []
+    lines += [f'fakes "{_from(wanted, wanted.fakes)}"'] if wanted.fakes else []
+    lines += [f"target {wanted.target}"] if wanted.target else []
+    return "\n".join(lines) + "\n"
+
+
+def _options(wanted: Wanted) -> dict[str, str]:
+    """The statements that options stand for, by the name that spans give to their text."""
+    found = {"--model": f'model "{_reference(wanted, wanted.model)}"'}
+    if wanted.scope:
+        found["--scope"] = f'scope "{wanted.scope}"' + (f" class {wanted.scope_class}" if wanted.scope_class else "")
+    if wanted.inputs:
+        found["--input"] = "\n".join(f"input {each}" for each in wanted.inputs)
+    if wanted.inputs_from:
+        found["--inputs-from"] = f'inputs from "{_reference(wanted, wanted.inputs_from)}"'
+    return found
+
+
+def _reference(wanted: Wanted, text: str) -> str:
+    """ "FILE-OR-PACKAGE:ATTR" with the file as it is named from the schedule's folder."""
+    file, colon, attribute = text.rpartition(":")
+    return f"{_from(wanted, file)}{colon}{attribute}"
+
+
+def _from(wanted: Wanted, file: str) -> str:
+    """A file as it is named from the schedule's folder; a package as it is."""
+    folder = os.path.dirname(wanted.output)
+    if not folder or os.path.isabs(file) or not (file.endswith(".py") or "/" in file):
+        return file
+    return os.path.relpath(file, folder).replace(os.sep, "/")
+
+
+def _name(wanted: Wanted, trace: Trace) -> str:
+    """The schedule's name: the one that was asked for, else the output's, else the model's."""
+    stem = os.path.basename(wanted.output).removesuffix(SUFFIX)
+    return wanted.name or identifier(stem) or snake_case(trace.root.rpartition(":")[2])

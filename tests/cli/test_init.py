@@ -1,0 +1,56 @@
+"""`streamsched init`: what it writes, what it says, and its exit codes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch")
+
+Run = Callable[..., Any]
+INPUTS = ("--input", "in1, in2, in3, in4: f16[8, 8]")
+
+
+def test_what_it_writes_lints_clean_and_is_formatted(project: Path, run: Run) -> None:
+    done = run("init", "model.py:Model", *INPUTS, "-o", "new.sched")
+    assert (done.code, done.out) == (0, "")
+    assert "wrote new.sched: 4 groups, of which 4 might overlap others\n" in done.err
+    assert "streamsched lint new.sched" in done.err
+    assert Path("new.trace.json.gz").is_file()
+    assert run("lint", "new.sched") == run("fmt", "--check", "new.sched") == type(done)(0, "", "")
+
+
+def test_to_stdout(project: Path, run: Run) -> None:
+    done = run("init", "model.py:Model", *INPUTS, "--name", "mine", "--target", "cuda")
+    assert done.code == 0
+    assert "schedule mine\n" in done.out and "target cuda\n" in done.out
+    assert not Path("mine.sched").exists()
+
+
+def test_no_file_is_replaced(project: Path, run: Run) -> None:
+    before = Path("good.sched").read_text()
+    done = run("init", "model.py:Model", *INPUTS, "-o", "good.sched")
+    assert done.code == 2 and "good.sched is there already" in done.err
+    assert Path("good.sched").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["model.py:Modal", *INPUTS], 1, "did you mean `Model`?"),
+        (["model.py:Model"], 1, "in1"),
+        (["model.py:Model", *INPUTS, "-o", "new.txt"], 2, "name it FILE.sched"),
+        (["model.py:Model", *INPUTS, "-o", "nowhere/new.sched"], 2, "no folder nowhere"),
+        (["model.py:Model", *INPUTS, "--inputs-from", "model.py:f"], 2, "not from both"),
+        (["model.py:Model", *INPUTS, "--class", "Model"], 2, "give --scope too"),
+        (["model.py:Model", "--input", "x: f16[8"], 1, "syntax-error"),
+    ],
+)
+def test_what_cannot_be_done(words: list[str], code: int, expected: str, project: Path, run: Run) -> None:
+    done = run("init", *words)
+    assert done.code == code and expected in done.err, done
+    assert not [name for name in os.listdir() if name.startswith("new")]
