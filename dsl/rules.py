@@ -13,14 +13,20 @@ from streamsched.dsl.trace.collective_rules import RULES as COLLECTIVE_RULES
 from streamsched.dsl.trace.dim_rules import RULES as DIM_RULES
 from streamsched.dsl.trace.dtype_rules import RULES as DTYPE_RULES
 from streamsched.dsl.trace.leaf_rules import RULES as LEAF_RULES
-from streamsched.dsl.trace.rules import RULES as TRACE_RULES
+from streamsched.dsl.trace.loss_rules import RULES as LOSS_RULES
+from streamsched.dsl.trace.model_rules import RULES as MODEL_RULES
+from streamsched.dsl.trace.refusal_rules import RULES as REFUSAL_RULES
+from streamsched.dsl.trace.saved_rules import RULES as SAVED_RULES
 from streamsched.dsl.trace.scope_rules import RULES as SCOPE_RULES
 
 
 def _by_code() -> dict[str, Rule[..., Any]]:
     rules: tuple[Rule[..., Any], ...] = (
         *SYNTAX_RULES,
-        *TRACE_RULES,
+        *MODEL_RULES,
+        *REFUSAL_RULES,
+        *SAVED_RULES,
+        *LOSS_RULES,
         *COLLECTIVE_RULES,
         *DIM_RULES,
         *DTYPE_RULES,

@@ -11,7 +11,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.record.session import Made, Recording
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.example_inputs import load_inputs
@@ -66,7 +66,9 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
         recording.adopt(target.eval())
     forward = _forward(target)
     if forward is None:
-        return rules.not_a_module(request.model_span, f"{spelled} is a {type(target).__name__}, which cannot be called")
+        return model_rules.not_a_module(
+            request.model_span, f"{spelled} is a {type(target).__name__}, which cannot be called"
+        )
     return forward
 
 

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import cast
 
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.tracing.isolation import imports_npu
 
@@ -53,7 +53,7 @@ def trace_in_child(request: TraceRequest, verbose: bool) -> Traced:
         message = (
             f"the model imports torch_npu, and the simulated NPU cannot be built: {'; '.join(str(error).splitlines())}"
         )
-        return Traced(None, (rules.torch_missing(request.model_span, message),))
+        return Traced(None, (model_rules.torch_missing(request.model_span, message),))
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "traced")
         command = [sys.executable, "-m", "streamsched.dsl.trace.child", str(result)]
@@ -62,7 +62,7 @@ def trace_in_child(request: TraceRequest, verbose: bool) -> Traced:
             return cast("Traced", pickle.loads(result.read_bytes()))
     last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
     message = f"tracing under the simulated NPU ended with code {done.returncode}: {last[0]}"
-    return Traced(None, (rules.torch_missing(request.model_span, message),))
+    return Traced(None, (model_rules.torch_missing(request.model_span, message),))
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.child import can_simulate_npu, met_hidden_npu, needs_simulated_npu, trace_in_child
 from streamsched.dsl.trace.request import Traced, TraceRequest
 
@@ -34,7 +34,7 @@ def trace_model(request: TraceRequest, *, verbose: bool = False, progress: Progr
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        return Traced(None, (rules.torch_missing(request.model_span, f"torch cannot be imported: {error}"),))
+        return Traced(None, (model_rules.torch_missing(request.model_span, f"torch cannot be imported: {error}"),))
     from streamsched.dsl.trace.tracing.run import trace
 
     traced = trace(request, verbose, report)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import loss_rules, saved_rules
 from streamsched.dsl.trace.model import Source, Trace
 from streamsched.dsl.trace.request import EAGER, TraceRequest
 from streamsched.dsl.trace.sources import installed_version, text_digest
@@ -24,7 +24,7 @@ def staleness(trace: Trace, base: str, determined_by: tuple[str, ...], span: Spa
     if reasons:
         related = tuple(Related(_top(os.path.normpath(os.path.join(base, s.path))), "changed") for s in changed)
         message = f"the saved trace is stale: {reasons[0]}"
-        found.append(rules.stale_trace(span, message, related, tuple(reasons[1:])))
+        found.append(saved_rules.stale_trace(span, message, related, tuple(reasons[1:])))
     return (*found, *_drift(trace, span))
 
 
@@ -35,13 +35,13 @@ def other_mode(trace: Trace, wanted: TraceRequest) -> tuple[Diagnostic, ...]:
         return ()
     now, other = ("compiled", "eagerly") if compiled else ("eager", "compiled")
     message = f"the saved trace is that of {now} runs, and forward() runs other ops where the target runs it {other}"
-    return (rules.compiling_changes_ops(wanted.schedule_span, message, (), ()),)
+    return (loss_rules.compiling_changes_ops(wanted.schedule_span, message, (), ()),)
 
 
 def warnings(trace: Trace, span: Span) -> tuple[Diagnostic, ...]:
     """What the tracer said of the model that is true of each file that is generated from a saved trace."""
-    kept = (text for code, text in trace.told if code == rules.attribute_not_kept.code)
-    return tuple(rules.attribute_not_kept(span, text) for text in kept)
+    kept = (text for code, text in trace.told if code == loss_rules.attribute_not_kept.code)
+    return tuple(loss_rules.attribute_not_kept(span, text) for text in kept)
 
 
 def _statements(then: tuple[str, ...], now: tuple[str, ...]) -> list[str]:
@@ -70,5 +70,5 @@ def _drift(trace: Trace, span: Span) -> tuple[Diagnostic, ...]:
         here = installed_version(package)
         if here is not None and here != version:
             message = f"the trace was made with {package} {version}; here is {here}"
-            found.append(rules.package_drift(span, message, ()))
+            found.append(saved_rules.package_drift(span, message, ()))
     return tuple(found)

@@ -12,7 +12,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.nearest import did_you_mean
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import DTYPES, TraceRequest
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.known import KnownNumbers
@@ -49,14 +49,14 @@ def _from_statements(request: TraceRequest, span: Span, dims: Dims | None, devic
         dtype = getattr(torch, DTYPES.get(tensor.dtype, tensor.dtype), None)
         if not isinstance(dtype, torch.dtype):
             known = did_you_mean(tensor.dtype, DTYPES) or f"the dtypes are {', '.join(DTYPES)}"
-            return rules.wrong_inputs(span, f"`{tensor.dtype}` of input `{tensor.name}` is no dtype", (), known)
+            return model_rules.wrong_inputs(span, f"`{tensor.dtype}` of input `{tensor.name}` is no dtype", (), known)
         if tensor.name in tensors:
-            return rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
+            return model_rules.wrong_inputs(span, f"input `{tensor.name}` is given twice", (), None)
         try:
             tensors[tensor.name] = torch.empty(dims.shape(tensor.shape), dtype=dtype, device=device)
         except (RuntimeError, OverflowError, TypeError):  # torch counts its bytes in 64 bits
             sizes = ", ".join(map(str, tensor.shape))
-            return rules.wrong_inputs(span, f"input `{tensor.name}` of shape [{sizes}] is too large", (), None)
+            return model_rules.wrong_inputs(span, f"input `{tensor.name}` of shape [{sizes}] is too large", (), None)
     return Inputs((), tensors)
 
 
@@ -80,7 +80,7 @@ def _from_function(session: Session, span: Span, device: str) -> Inputs | Diagno
         return Inputs(made[0], dict(made[1]), known)
     if isinstance(made, tuple):
         return Inputs(made, {}, known)
-    return rules.wrong_inputs(
+    return model_rules.wrong_inputs(
         span,
         f'"{file}:{attribute}" returns a {type(made).__name__}',
         (),
@@ -97,11 +97,11 @@ def _check(model: torch.nn.Module, inputs: Inputs, span: Span) -> Diagnostic | N
     for name in inputs.kwargs:
         if name not in signature.parameters and not takes_any:
             advice = did_you_mean(name, names) or f"its parameters are {', '.join(names)}"
-            return rules.wrong_inputs(span, f"input `{name}` is no parameter of {spelled}", (), advice)
+            return model_rules.wrong_inputs(span, f"input `{name}` is no parameter of {spelled}", (), advice)
     try:
         signature.bind(*inputs.args, **inputs.kwargs)
     except TypeError as error:
-        return rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
+        return model_rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
     return None
 
 

@@ -16,7 +16,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.nearest import did_you_mean
-from streamsched.dsl.trace import collective_rules, rules
+from streamsched.dsl.trace import collective_rules, model_rules
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing import failures, world
@@ -79,17 +79,21 @@ def _build(session: Session, target: object, device: str) -> torch.nn.Module | D
     request = session.request
     spelled = f'"{request.file}:{request.attribute}"'
     if not callable(target):
-        return rules.not_a_module(request.model_span, f"{spelled} is a {type(target).__name__}, not a torch.nn.Module")
+        return model_rules.not_a_module(
+            request.model_span, f"{spelled} is a {type(target).__name__}, not a torch.nn.Module"
+        )
     missing = required(target)
     if missing:
-        return rules.not_a_module(request.model_span, f"{spelled} cannot be called without its argument `{missing[0]}`")
+        return model_rules.not_a_module(
+            request.model_span, f"{spelled} cannot be called without its argument `{missing[0]}`"
+        )
     try:
         with torch.device(device), torch.no_grad():
             built = target()
     except (Exception, SystemExit) as error:
         return raised(session, error, request.model_span, f"{spelled} cannot be built")
     if not isinstance(built, torch.nn.Module):
-        return rules.not_a_module(
+        return model_rules.not_a_module(
             request.model_span, f"{spelled} returns a {type(built).__name__}, not a torch.nn.Module"
         )
     return built
@@ -144,7 +148,9 @@ def find_attribute(session: Session, file: str, attribute: str, span: Span) -> F
         return Found(operator.attrgetter(attribute)(module))
     except AttributeError:
         names = [name for name in vars(module) if not name.startswith("_")]
-        return rules.model_not_found(span, f"{file} has no attribute `{attribute}`", did_you_mean(attribute, names))
+        return model_rules.model_not_found(
+            span, f"{file} has no attribute `{attribute}`", did_you_mean(attribute, names)
+        )
 
 
 def _module(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
@@ -156,7 +162,7 @@ def _module(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
 
 def _import_package(name: str, span: Span) -> ModuleType | Diagnostic:
     if not all(part.isidentifier() for part in name.split(".")):
-        return rules.model_not_found(
+        return model_rules.model_not_found(
             span, f"`{name}` names no module", 'write "model.py:build" or "package.module:build"'
         )
     try:
@@ -164,7 +170,9 @@ def _import_package(name: str, span: Span) -> ModuleType | Diagnostic:
     except ModuleNotFoundError as error:
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
             raise  # the model's own import failed
-        return rules.model_not_found(span, f"there is no module `{error.name}`", "a file is written with its `.py`")
+        return model_rules.model_not_found(
+            span, f"there is no module `{error.name}`", "a file is written with its `.py`"
+        )
 
 
 def _import_file(session: Session, name: str, span: Span) -> ModuleType | Diagnostic:
@@ -172,7 +180,7 @@ def _import_file(session: Session, name: str, span: Span) -> ModuleType | Diagno
     if not path.is_file():
         siblings = [p.name for p in path.parent.glob("*.py")]
         kind = "a folder" if path.is_dir() else "not there"
-        return rules.model_not_found(span, f"{path} is {kind}", did_you_mean(path.name, siblings))
+        return model_rules.model_not_found(span, f"{path} is {kind}", did_you_mean(path.name, siblings))
     dotted = _dotted(Path(name), Path(session.request.base))
     if dotted is not None:
         return importlib.import_module(dotted)
@@ -199,8 +207,8 @@ def raised(session: Session, error: BaseException, span: Span, what: str) -> Dia
     """The finding that the user's code raised or exited while `what` was being done."""
     related, notes = session.related(error), session.notes(error)
     if isinstance(error, SystemExit):
-        return rules.model_exits(span, f"{what}: it exits (code {error.code})", related, notes)
+        return model_rules.model_exits(span, f"{what}: it exits (code {error.code})", related, notes)
     if world.is_wanting(str(error)) and not session.request.world:
         message = f"{what} without a process group"
         return collective_rules.world_missing(session.request.schedule_span, message, related, notes)
-    return rules.model_raises(span, f"{what}: {failures.cause(error)}", related, notes)
+    return model_rules.model_raises(span, f"{what}: {failures.cause(error)}", related, notes)

@@ -6,7 +6,7 @@ import re
 from types import CodeType
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
-from streamsched.dsl.trace import collective_rules, rules
+from streamsched.dsl.trace import collective_rules, model_rules, refusal_rules
 from streamsched.dsl.trace.tracing import failures, world
 from streamsched.dsl.trace.tracing.leaves import remedies
 from streamsched.dsl.trace.tracing.leaves.ops import UnsuitableLeafError
@@ -28,6 +28,7 @@ _DIFFERENTIABLE = re.compile(r"torch\.distributed\.nn\.functional\.\w+ is not su
 _UNKNOWN_RESULT = re.compile(r"Found <class '(.*?)'> in output, which is not a known type")
 _OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
 _DEVICE_ADVICE = "add `device=x.device` where the tensor is made, `x` being an input; or register it as a buffer"
+_CONVERTS_ADVICE = "convert the model before it is traced, and leave the weights alone in forward()"
 NO_SEQUENCE = "which does not trace into one sequence of ops"
 _CONSTRUCT_WORDS = (
     "higher order",
@@ -39,56 +40,86 @@ _CONSTRUCT_WORDS = (
 
 def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagnostic:
     """The diagnostic of an exception that left torch.export."""
-    span = session.request.model_span
     related = _where(session, recorder.code, error)
     notes = session.notes(error)
     at = _statement_words(related)
     if isinstance(error, SystemExit):
-        return rules.model_exits(span, f"forward() exits (code {error.code}){at}", related, notes)
+        message = f"forward() exits (code {error.code}){at}"
+        return model_rules.model_exits(session.request.model_span, message, related, notes)
     chain = _chain(error)
-    text = " ".join(str(e) for e in chain)
     leaf = next((e for e in chain if isinstance(e, UnsuitableLeafError)), None)
     if leaf is not None:
         return remedies.unsuitable(leaf, related)
-    lacking = remedies.missing_fake(session, recorder, chain, related, notes)
-    if lacking is not None:
-        return lacking
-    communicating = _communication(session, text, related, notes)
-    if communicating is not None:
-        return communicating
-    if depends_on_data(error):
-        return remedies.blind_leaf(recorder, chain, related, notes) or rules.data_dependent(
-            span,
-            f"what forward() does{at} depends on the data of a tensor",
-            related,
-            notes,
-            remedies.leaf_instead(session, recorder, chain),
-        )
-    unknown = _UNKNOWN_RESULT.search(text)
+    text = " ".join(str(e) for e in chain)
+    return (
+        remedies.missing_fake(session, recorder, chain, related, notes)
+        or _communication(session, text, related, notes)
+        or _blind(session, recorder, error, related, notes)
+        or _foreign(session, recorder, error, related, notes)
+        or _construct(session, recorder, error, related, notes)
+        or _raised(session, recorder, error, related, notes)
+    )
+
+
+def _blind(
+    session: Session, recorder: Recorder, error: BaseException, related: tuple[Related, ...], notes: tuple[str, ...]
+) -> Diagnostic | None:
+    """That the model's Python looks at data, if it was that."""
+    if not depends_on_data(error):
+        return None
+    chain = _chain(error)
+    message = f"what forward() does{_statement_words(related)} depends on the data of a tensor"
+    return remedies.blind_leaf(recorder, chain, related, notes) or refusal_rules.data_dependent(
+        session.request.model_span, message, related, notes, remedies.leaf_instead(session, recorder, chain)
+    )
+
+
+def _foreign(
+    session: Session, recorder: Recorder, error: BaseException, related: tuple[Related, ...], notes: tuple[str, ...]
+) -> Diagnostic | None:
+    """A result of a class, or a tensor on a device, that does not belong there, if it was that."""
+    chain = _chain(error)
+    unknown = _UNKNOWN_RESULT.search(" ".join(str(e) for e in chain))
     if unknown is not None:
         return _unknown_result(session, recorder, unknown[1], notes)
     if any(type(e).__name__ == "FakeTensorDeviceMismatchError" for e in chain):
-        message = f"forward() mixes tensors of two devices{at}: {failures.cause(error).partition(': ')[2]}"
-        return rules.forward_raises(span, message, related, notes, _DEVICE_ADVICE)
+        reason = failures.cause(error).partition(": ")[2]
+        message = f"forward() mixes tensors of two devices{_statement_words(related)}: {reason}"
+        return refusal_rules.forward_raises(session.request.model_span, message, related, notes, _DEVICE_ADVICE)
+    return None
+
+
+def _construct(
+    session: Session, recorder: Recorder, error: BaseException, related: tuple[Related, ...], notes: tuple[str, ...]
+) -> Diagnostic | None:
+    """What torch.export does not take, if it was that."""
+    span = session.request.model_span
+    chain = _chain(error)
+    text = " ".join(str(e) for e in chain)
+    at = _statement_words(related)
     operator = _OPERATOR.search(text)
     if operator is not None:
-        return remedies.blind_leaf(recorder, chain, related, notes) or rules.unsupported_construct(
-            span,
-            f"forward() uses `{operator[1]}`{at}, {NO_SEQUENCE}",
-            related,
-            notes,
-            remedies.LEAF_ADVICE,
-            remedies.leaf_instead(session, recorder, chain),
+        message = f"forward() uses `{operator[1]}`{at}, {NO_SEQUENCE}"
+        fix = remedies.leaf_instead(session, recorder, chain)
+        return remedies.blind_leaf(recorder, chain, related, notes) or refusal_rules.unsupported_construct(
+            span, message, related, notes, remedies.LEAF_ADVICE, fix
         )
     if "Couldn't swap" in text:
         message = f"forward() converts the weights of a module{at}"
-        advice = "convert the model before it is traced, and leave the weights alone in forward()"
-        return rules.unsupported_construct(span, message, related, notes, advice)
+        return refusal_rules.unsupported_construct(span, message, related, notes, _CONVERTS_ADVICE)
     if not related or any(word in text for word in _CONSTRUCT_WORDS):
         message = f"forward() cannot be traced{at}: {_in_words(text) or failures.cause(error)}"
-        return rules.unsupported_construct(span, message, related, notes)
+        return refusal_rules.unsupported_construct(span, message, related, notes)
+    return None
+
+
+def _raised(
+    session: Session, recorder: Recorder, error: BaseException, related: tuple[Related, ...], notes: tuple[str, ...]
+) -> Diagnostic:
+    chain = _chain(error)
     told = remedies.wrong_shape(recorder, chain) or remedies.picky_kernel(session, recorder, chain)
-    return rules.forward_raises(span, f"forward() raises{at}: {failures.cause(error)}", related, notes, told)
+    message = f"forward() raises{_statement_words(related)}: {failures.cause(error)}"
+    return refusal_rules.forward_raises(session.request.model_span, message, related, notes, told)
 
 
 def _communication(
@@ -133,7 +164,7 @@ def _unknown_result(session: Session, recorder: Recorder, cls: str, notes: tuple
         "return tensors, in tuples, lists or dicts; or, if it is a dataclass, write "
         f"`torch.export.register_dataclass({name})` after its definition"
     )
-    return rules.unsupported_construct(session.request.model_span, message, related, notes, advice)
+    return refusal_rules.unsupported_construct(session.request.model_span, message, related, notes, advice)
 
 
 def _chain(error: BaseException) -> list[BaseException]:

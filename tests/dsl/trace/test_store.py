@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.trace.encode import encode
 from streamsched.dsl.trace.model import (
     Instance,
     Literal,
@@ -188,8 +189,6 @@ def test_an_older_file_stays_when_writing_fails(tmp_path: Path) -> None:
 
 def document() -> dict[str, Any]:
     path_free = example()
-    from streamsched.dsl.trace.store import encode
-
     content = json.loads(encode(path_free))
     assert isinstance(content, dict)
     return content
@@ -261,7 +260,7 @@ def test_reading_needs_no_torch(tmp_path: Path) -> None:
     save(example(), tmp_path / "a")
     script = (
         "import sys; sys.modules['torch'] = None\n"
-        "from streamsched.dsl.trace import export, freshness, store, rules\n"
+        "from streamsched.dsl.trace import export, freshness, saved_rules, store\n"
         "from streamsched.dsl.diagnostic import Span\n"
         "assert store.load(sys.argv[1], Span('a', 1, 1, 1, 1)).trace"
     )

@@ -22,7 +22,8 @@ from streamsched.dsl.trace.tracing.assembly.tags import Tags
 from streamsched.dsl.trace.tracing.assembly.values import Values, issue_of
 from streamsched.dsl.trace.tracing.cond.branches import Conditional, conditional
 from streamsched.dsl.trace.tracing.cond.names import UNKNOWN
-from streamsched.dsl.trace.tracing.provenance.recorder import NOWHERE, Issue, Recorder
+from streamsched.dsl.trace.tracing.provenance.issues import NOWHERE, Issue
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 
 
 class Ops:

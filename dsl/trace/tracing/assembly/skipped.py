@@ -11,7 +11,7 @@ from torch.fx import Node
 from streamsched.dsl.trace.tracing.assembly import effects
 from streamsched.dsl.trace.tracing.assembly.graph import FlatGraph
 from streamsched.dsl.trace.tracing.assembly.values import Values, issue_of
-from streamsched.dsl.trace.tracing.provenance.recorder import TAG
+from streamsched.dsl.trace.tracing.provenance.issues import TAG
 
 _LIFTS = frozenset({"aten::lift_fresh_copy", "aten::lift_fresh", "aten::detach_", "aten::detach", "aten::alias"})
 

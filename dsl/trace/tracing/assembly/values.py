@@ -17,7 +17,8 @@ from streamsched.dsl.trace.tracing.assembly import constants
 from streamsched.dsl.trace.tracing.assembly.graph import FlatGraph
 from streamsched.dsl.trace.tracing.assembly.storages import Memory
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
-from streamsched.dsl.trace.tracing.provenance.recorder import ISSUE, NOWHERE, TAG, Issue, Recorder
+from streamsched.dsl.trace.tracing.provenance.issues import ISSUE, NOWHERE, TAG, Issue
+from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ class Values:
         if same != NONE:  # the object keeps its name
             local = self._values[same].local or local
             inner = self._values[same].inner or inner
-        aliases = self._recorder.aliases(tag, local) if tag is not None else ()
+        aliases = self._recorder.locals.aliases(tag, local) if tag is not None else ()
         if isinstance(tensor, torch.Tensor):
             self.memory.place(tensor, storages)
         dtype, shape, stride = layout(tensor, self._dims)

@@ -14,7 +14,7 @@ import torch
 from torch._export.utils import _compiling_state_context
 
 from streamsched.dsl.diagnostic import Diagnostic
-from streamsched.dsl.trace import rules
+from streamsched.dsl.trace import refusal_rules
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
@@ -115,7 +115,7 @@ def _on_meta(call: Call, tensors: MetaTensors) -> Call:
 
 def _cannot_copy(session: Session, error: _CopyError) -> Diagnostic:
     message = f"the arguments of `{error.path}` cannot be kept for its own trace: {error.cause}"
-    return rules.unsupported_construct(session.request.model_span, message, (), ())
+    return refusal_rules.unsupported_construct(session.request.model_span, message, (), ())
 
 
 @contextlib.contextmanager

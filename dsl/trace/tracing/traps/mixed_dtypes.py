@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import dtype_rules
 from streamsched.dsl.trace.model import Op, Ref, Value
-from streamsched.dsl.trace.tracing import problems
 from streamsched.dsl.trace.tracing.loader import Session
+from streamsched.dsl.trace.tracing.places import at_stack
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.traps.autocast import Regions
 
@@ -31,7 +31,7 @@ def mixed_dtypes(
         mixed = _mixed(op, values)
         if not mixed:
             continue
-        related = problems.at_stack(session, recorder, op.stack, "called here")
+        related = at_stack(session, recorder, op.stack, "called here")
         if related and related in told:
             continue
         told.add(related)

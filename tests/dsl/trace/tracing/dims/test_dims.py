@@ -11,9 +11,10 @@ from torch.utils._sympy.functions import FloorDiv
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.trace.dims import evaluate, evaluate_number, is_expression, names, rename
+from streamsched.dsl.trace.encode import encode
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, NamedDim, Ref, Sequence, Trace
-from streamsched.dsl.trace.store import digest, encode, load, save
+from streamsched.dsl.trace.store import digest, load, save
 from streamsched.dsl.trace.tracing.dims.symbols import Dims, named_symbol
 from streamsched.dsl.trace.tracing.dims.text import spell
 

@@ -15,7 +15,7 @@ from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.store import load as load_saved
 from streamsched.dsl.trace.store import save
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "w8a8_shared_expert"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "w8a8_shared_expert"
 AT = Span("test.sched", 3, 1, 3, 17)
 
 FAKES = """
