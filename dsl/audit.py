@@ -131,7 +131,7 @@ def audited(recording: Recording) -> tuple[Diagnostic, ...]:
     from streamsched.dsl.record.rules import findings
 
     program = recording.program()
-    return _once((*findings(recording.recorder, program.span), *check_recorded(program)))
+    return _once((*findings(recording.recorder, program), *check_recorded(program)))
 
 
 def _once(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -8,6 +8,7 @@ from streamsched.dsl.check.describe import name, on_stream, placement, related, 
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.regions import regions, unforked, unjoined
 from streamsched.dsl.check.target_steps import HOST_WAITS, is_npugraph_ex
+from streamsched.dsl.check.typed import sync
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program, StepKind
@@ -40,14 +41,12 @@ def unforked_stream(facts: Facts) -> Iterator[Diagnostic]:
     for region in regions(facts):
         begin = _boundary(program, region.begin)
         for side, index in unforked(facts, region).items():
-            origin = stream(program, region.origin)
             yield unforked_stream.diagnostic(
                 placement(program, index),
                 f"{stream(program, side)} is not forked: {name(program, index)} does not wait for {begin}",
                 related=related(program, (region.begin, begin), (index, f"the first on {stream(program, side)}")),
                 notes=("it may run before the inputs are ready, and no graph capture takes it in",),
-                help=f"record an event on {origin} after {begin}, and let {stream(program, side)} wait for it before "
-                f"{name(program, index)}",
+                help=sync(program, region.origin, begin, side, name(program, index)),
             )
 
 
@@ -77,14 +76,13 @@ def unjoined_stream(facts: Facts) -> Iterator[Diagnostic]:
         for side, index in unjoined(facts, region).items():
             if program.streams[side].of_group:
                 continue  # `unawaited-collective` tells it
-            end, origin = _boundary(program, region.end), stream(program, region.origin)
+            end = _boundary(program, region.end)
             yield unjoined_stream.diagnostic(
                 placement(program, index),
                 f"{stream(program, side)} is not joined: {end} does not wait for {name(program, index)}",
                 related=related(program, (index, f"the last on {stream(program, side)}"), (region.end, end)),
                 notes=("the caller goes on while it still runs, and a graph capture fails",),
-                help=f"record an event on {stream(program, side)} after {name(program, index)}, and let {origin} wait "
-                f"for it before {end}",
+                help=sync(program, side, name(program, index), region.origin, end),
             )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from streamsched.dsl.check.describe import name, placement, related, stream
 from streamsched.dsl.check.edgefix import edge_fix
 from streamsched.dsl.check.facts import Facts
+from streamsched.dsl.check.typed import sync_between
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.rule import rule
@@ -48,7 +49,7 @@ def unordered_collectives(facts: Facts) -> Iterator[Diagnostic]:
                 (second, f"before {name(program, second)} begins on any"),
             ),
             notes=("ranks that begin them in different orders wait for each other for ever",),
-            help=None if program.insert is None else "`sync auto` orders them",
+            help=sync_between(program, first, second) if program.insert is None else "`sync auto` orders them",
             fix=edge_fix(facts, first, second),
         )
 

@@ -29,7 +29,7 @@ def placement(program: Program, *steps: int) -> Span:
 
     Code without a schedule is its own: it is the place in the source then.
     """
-    if program.insert is None and not program.groups:
+    if is_hand_written(program):
         sources = (program.steps[index].source for index in steps)
         return next((source for source in sources if source is not None), program.span)
     for index in steps:
@@ -38,6 +38,11 @@ def placement(program: Program, *steps: int) -> Span:
             if group.placed is not None and group.stream == step.issuer:
                 return group.placed
     return program.span
+
+
+def is_hand_written(program: Program) -> bool:
+    """Whether the program was recorded from code, so that there is no schedule to change."""
+    return program.insert is None and not program.groups
 
 
 def related(program: Program, *parts: tuple[int, str]) -> tuple[Related, ...]:

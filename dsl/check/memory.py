@@ -8,6 +8,7 @@ from streamsched.dsl.check.describe import listed, name, on_stream, placement, r
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.lifetimes import Reuse
 from streamsched.dsl.check.regions import regions
+from streamsched.dsl.check.typed import record_stream
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.rule import rule
@@ -65,7 +66,7 @@ def _unprotected(program: Program, reuse: Reuse, foreign: int, use: int) -> Diag
             f"{successor} is the next on {home}, where `{storage.name}` was allocated: it may get its memory, "
             f"and does not wait for {name(program, use)}",
         ),
-        help=f"tell the allocator with `{storage.name}.record_stream(...)` for {stream(program, foreign)} before the "
+        help=f"tell the allocator with {record_stream(program, reuse.storage, foreign)} before the "
         f"last name dies, or let {home} wait for {name(program, use)} first",
     )
 
@@ -143,8 +144,7 @@ def unprotected_output(facts: Facts) -> Iterator[Diagnostic]:
                 "without `record_stream`",
                 related=related(program, (maker, f"allocated on {stream(program, storage.home)}")),
                 notes=(f"when the caller drops it, {stream(program, storage.home)} may reuse it too early",),
-                help=f"call `{storage.name}.record_stream(...)` for the default stream before the return, "
-                "or produce it on `default`",
+                help=f"call {record_stream(program, number, DEFAULT)} before the return, or produce it on `default`",
             )
 
 

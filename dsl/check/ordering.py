@@ -13,7 +13,9 @@ from streamsched.dsl.check.edgefix import edge_fix
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.redundancy import redundant
 from streamsched.dsl.check.target_steps import is_npugraph_ex
+from streamsched.dsl.check.typed import sync_between
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import OrderKind, Program, StepKind
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE
@@ -64,12 +66,9 @@ def missing_edge(facts: Facts) -> Iterator[Diagnostic]:
 
 
 def _by_hand(program: Program, race: Race) -> str:
-    waiting = stream(program, program.steps[race.after].stream)
-    awaited = stream(program, program.steps[race.before].stream)
     if program.insert is not None:
         return "`sync auto` infers the edges that are missing"
-    before, after = name(program, race.before), name(program, race.after)
-    return f"record an event on {awaited} after {before}, and let {waiting} wait for it before {after}"
+    return sync_between(program, race.before, race.after)
 
 
 @rule("ORD102", "wait-before-record", Severity.ERROR)
@@ -100,8 +99,8 @@ def wait_before_record(facts: Facts) -> Iterator[Diagnostic]:
         step = program.steps[index]
         if step.kind is StepKind.RECORD:
             recorded.add(step.event)
-        if step.event in recorded:
-            continue
+        if step.event in recorded or via.RECORDED_OUTSIDE in via.words(step):
+            continue  # of the latter `event-across-graphs` tells
         event = program.events[step.event]
         late = records.get(step.event, NONE)
         parts = ((index, "the wait"), (late, "the record")) if late != NONE else ((index, "the wait"),)
@@ -111,7 +110,7 @@ def wait_before_record(facts: Facts) -> Iterator[Diagnostic]:
             + ("recorded only later" if late != NONE else "never recorded"),
             related=related(program, *parts),
             notes=("a wait without a record before it does nothing",),
-            help=f"record `{event}` before this wait is issued",
+            help=f"record `{event}` before this wait is issued: `{event}.record()` on the stream that makes the data",
         )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from streamsched.dsl.check.facts import Facts
-from streamsched.dsl.program.steps import StepKind
+from streamsched.dsl.program import via
+from streamsched.dsl.program.steps import Step, StepKind
 from streamsched.dsl.trace.model import NONE
 
 
@@ -28,10 +29,15 @@ def regions(facts: Facts) -> Iterator[Region]:
     program = facts.program
     for opens, closes in ((StepKind.ENTRY, StepKind.EXIT), (StepKind.CAPTURE_BEGIN, StepKind.CAPTURE_END)):
         captured = opens is StepKind.CAPTURE_BEGIN or program.whole_graph or program.inside_graph
-        begins, ends = facts.of(opens), facts.of(closes)
+        begins, ends = ([i for i in facts.of(kind) if not is_graph_break(program.steps[i])] for kind in (opens, closes))
         for begin in begins:
             end = next((index for index in ends if index > begin), len(program.steps))
             yield Region(begin, end, program.steps[begin].stream, captured)
+
+
+def is_graph_break(step: Step) -> bool:
+    """Whether a bound is that of two graphs, each of which npugraph_ex forks and joins by itself."""
+    return via.GRAPH_BREAK in via.words(step)
 
 
 def unforked(facts: Facts, region: Region) -> dict[int, int]:

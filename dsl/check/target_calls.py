@@ -44,7 +44,8 @@ def wait_stream_call(facts: Facts) -> Iterator[Diagnostic]:
             "which npugraph_ex does not compile",
             related=related(program, (index, "the call")),
             notes=("torch.compile fails with `TypeError: unhashable type: 'dict'`",),
-            help="record an event on the other stream, and let this one wait for it",
+            help="record an event on the other stream, and let this one wait for it: `ready.record()` there, "
+            "`ready.wait()` in the block of this one",
         )
 
 
@@ -82,7 +83,7 @@ def host_waits_in_graph(facts: Facts) -> Iterator[Diagnostic]:
                 f"the host waits for {awaited} by `{word}`, which npugraph_ex does not compile",
                 related=related(program, (index, "the call")),
                 notes=("torch.compile fails with `TypeError: unhashable type: 'dict'`",),
-                help="let the stream that needs the result wait for an event",
+                help="let the stream that needs the result wait for an event: `done.record()`, then `done.wait()`",
             )
 
 

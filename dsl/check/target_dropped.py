@@ -43,7 +43,8 @@ def dropped_synchronize(facts: Facts) -> Iterator[Diagnostic]:
             "npugraph_ex drops `torch.npu.synchronize()` in forward()",
             related=related(program, (index, "the call")),
             notes=("it compiles without a word, and what the call ordered is not ordered",),
-            help="record an event where the data is ready, and let the stream that needs it wait",
+            help="record an event where the data is ready, and let the stream that needs it wait: `ready.record()`, "
+            "`ready.wait()`",
         )
 
 
@@ -80,7 +81,8 @@ def dropped_query(facts: Facts) -> Iterator[Diagnostic]:
             f"{stream(program, step.stream)}, is complete; in a graph the answer is always yes",
             related=related(program, (index, "the record")),
             notes=("it compiles without a word, and nothing waits for the event",),
-            help="let the stream that needs the result wait for the event",
+            help="let the stream that needs the result wait for the event: "
+            f"`{program.events[step.event]}.wait()` where it is current",
         )
 
 

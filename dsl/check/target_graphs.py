@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from streamsched.dsl.check.describe import name, on_stream, placement, related, stream
 from streamsched.dsl.check.facts import Facts
+from streamsched.dsl.check.regions import is_graph_break
 from streamsched.dsl.check.target_steps import is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.program import via
@@ -118,6 +119,7 @@ def event_across_graphs(facts: Facts) -> Iterator[Diagnostic]:
     program = facts.program
     if not is_npugraph_ex(facts):
         return
+    yield from _recorded_by_the_caller(facts)
     bounds = facts.of(StepKind.CAPTURE_BEGIN, StepKind.CAPTURE_END)
     records: dict[int, int] = {}
     for index in facts.of(StepKind.RECORD, StepKind.WAIT):
@@ -139,6 +141,21 @@ def event_across_graphs(facts: Facts) -> Iterator[Diagnostic]:
             notes=("npugraph_ex refuses it" if broken else "it compiles without a word, and the wait orders nothing",),
             help="remove the graph break" if broken else "wait on the stream that calls the graph, outside of it",
         )
+
+
+def _recorded_by_the_caller(facts: Facts) -> Iterator[Diagnostic]:
+    """Those of a recorded forward, which does not hold what its caller issues."""
+    program = facts.program
+    for index in facts.of(StepKind.WAIT):
+        if via.RECORDED_OUTSIDE in via.words(program.steps[index]):
+            yield event_across_graphs.diagnostic(
+                placement(program, index),
+                f"`{program.events[program.steps[index].event]}` is recorded before forward() begins and waited for "
+                "inside it",
+                related=related(program, (index, "the wait")),
+                notes=("it compiles without a word, and the wait orders nothing",),
+                help="let the caller wait for it before it calls forward(): `event.wait()` on the current stream",
+            )
 
 
 @rule("TGT111", "work-before-graph", Severity.ERROR)
@@ -226,6 +243,7 @@ def stream_left_set(facts: Facts) -> Iterator[Diagnostic]:
 def _in_graph(facts: Facts, step: int) -> bool:
     """Whether a graph holds the step: a capture, or the whole forward where the program has none."""
     bounds = facts.of(StepKind.CAPTURE_BEGIN, StepKind.CAPTURE_END)
+    bounds = [index for index in bounds if not is_graph_break(facts.program.steps[index])]
     return not bounds or bisect_right(bounds, step) % 2 == 1
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from streamsched.dsl.check.describe import name, on_stream, placement, related, stream
+from streamsched.dsl.check.describe import is_hand_written, name, on_stream, placement, related, stream
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.target_steps import is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.program import via
 from streamsched.dsl.program.mutations import STATE, mutations
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.rule import rule
@@ -48,7 +49,10 @@ def input_mutated_on_side_stream(facts: Facts) -> Iterator[Diagnostic]:
                 "which npugraph_ex writes back before it joins the stream",
                 related=related(program, (index, f"`{storage.name}` is written here")),
                 notes=("it compiles without a word and gives wrong numbers",),
-                help=f"place {name(program, index)} on `default`",
+                help=f"launch {name(program, index)} on `default`: behind the block of "
+                f"{stream(program, program.steps[index].stream)}, and behind a wait for it"
+                if is_hand_written(program)
+                else f"place {name(program, index)} on `default`",
             )
 
 
@@ -80,20 +84,15 @@ def event_recorded_after_input_mutation(facts: Facts) -> Iterator[Diagnostic]:
     program = facts.program
     if not is_npugraph_ex(facts):
         return
-    written = [
-        (index, number)
-        for index, number in mutations(program)
-        if program.steps[index].stream == DEFAULT and _is_a_method(program, index)
-    ]
-    if not written:
-        return
-    first, number = written[0]
     records = [index for index in facts.of(StepKind.RECORD) if program.steps[index].stream == DEFAULT]
-    later = [index for index in records if index > first]
     where = ""
-    if not later and _modules(program) > 1:
-        later, where = records, "of the next module in scope "
-    if later:
+    for first, number in _written_by_methods(program):
+        end = next((index for index in facts.of(StepKind.EXIT) if index > first), len(program.steps))
+        later = [index for index in records if first < index < end]
+        if not later and _modules(program) > 1:
+            later, where = records, "of the next module in scope "
+        if not later:
+            continue
         storage = program.storages[number]
         event = program.events[program.steps[later[0]].event]
         more = f"; {len(later) - 1} more follow" if len(later) > 1 else ""
@@ -106,9 +105,31 @@ def event_recorded_after_input_mutation(facts: Facts) -> Iterator[Diagnostic]:
             help=f"write `{storage.name}` by a function: `torch.ops.aten.index_copy_(...)`, "
             "`torch_npu.npu_scatter_nd_update_(...)`, a custom op"
             if where
-            else f"let {name(program, first)} be issued after the last event of {stream(program, DEFAULT)}: declare "
-            "`... before ...`, or put what waits for it on `default`; or have it called as a function",
+            else _instead(program, first),
         )
+        return
+
+
+def _instead(program: Program, first: int) -> str:
+    """What to do with the step that writes an input too early."""
+    if is_hand_written(program):
+        return (
+            f"move this line behind the last `record()` on {stream(program, DEFAULT)}, or write by a function: "
+            "`torch.ops.aten.add_(x, y)` for `x.add_(y)`"
+        )
+    return (
+        f"let {name(program, first)} be issued after the last event of {stream(program, DEFAULT)}: declare "
+        "`... before ...`, or put what waits for it on `default`; or have it called as a function"
+    )
+
+
+def _written_by_methods(program: Program) -> list[tuple[int, int]]:
+    """The kernels on `default` that methods of a tensor may have launched, and that write state, with that."""
+    return [
+        (index, number)
+        for index, number in mutations(program)
+        if program.steps[index].stream == DEFAULT and _is_a_method(program, index)
+    ]
 
 
 def _is_a_method(program: Program, index: int) -> bool:
@@ -118,7 +139,7 @@ def _is_a_method(program: Program, index: int) -> bool:
     """
     op = program.steps[index].op
     if program.trace is None or op == NONE:
-        return True
+        return via.AS_FUNCTION not in via.words(program.steps[index])
     made = program.trace.ops[op]
     return made.target == LEAF or (made.call != 0 and made.target.startswith("aten."))
 

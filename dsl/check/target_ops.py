@@ -8,11 +8,11 @@ from streamsched.dsl.check.describe import on_stream, placement, related
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.target_steps import is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
-from streamsched.dsl.program.steps import StepKind
+from streamsched.dsl.program.steps import Program, Step, StepKind
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE
 
-_GROUPED_MM = "aten._grouped_mm."
+_GROUPED_MM = "aten._grouped_mm"
 
 
 @rule("TGT120", "grouped-mm-in-graph", Severity.ERROR)
@@ -33,12 +33,12 @@ def grouped_mm_in_graph(facts: Facts) -> Iterator[Diagnostic]:
     References: seen on torch_npu 2.13.0 with torch 2.13.0 and transformers 5.24.0; torch_npu.npu_grouped_matmul.
     """
     program = facts.program
-    if program.trace is None or not is_npugraph_ex(facts):
+    if not is_npugraph_ex(facts):
         return
     found: dict[Span | None, list[int]] = {}  # by statement: a model runs it once for each layer
     for index in facts.of(StepKind.LAUNCH):
         step = program.steps[index]
-        if step.op != NONE and program.trace.ops[step.op].target.startswith(_GROUPED_MM):
+        if _target(program, step).startswith(_GROUPED_MM):
             found.setdefault(step.source, []).append(index)
     for first, *others in found.values():
         more = (f"the same statement launches {len(others)} more of them",) if others else ()
@@ -50,6 +50,13 @@ def grouped_mm_in_graph(facts: Facts) -> Iterator[Diagnostic]:
             help='build a transformers model with `experts_implementation="batched_mm"`, '
             "or call `torch_npu.npu_grouped_matmul`",
         )
+
+
+def _target(program: Program, step: Step) -> str:
+    """The operator that a kernel runs; a recorded one has only its name."""
+    if program.trace is None or step.op == NONE:
+        return f"aten.{step.name}"
+    return program.trace.ops[step.op].target
 
 
 RULES = (grouped_mm_in_graph,)

@@ -8,6 +8,8 @@ from streamsched.dsl.check.describe import listed
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.target_steps import is_npugraph_ex
 from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.program import via
+from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import StorageKind, Trace
 
@@ -36,7 +38,10 @@ def input_view_returned(facts: Facts) -> Iterator[Diagnostic]:
     References: seen on torch_npu 2.13.0 with torch 2.13.0.
     """
     program = facts.program
-    if program.trace is None or not program.whole_graph or not is_npugraph_ex(facts):
+    if not program.whole_graph or not is_npugraph_ex(facts):
+        return
+    if program.trace is None:
+        yield from _recorded(facts)
         return
     trace = program.trace
     for number, outputs in _input_views(trace).items():
@@ -50,6 +55,18 @@ def input_view_returned(facts: Facts) -> Iterator[Diagnostic]:
             notes=(f"each later call writes its own `{given}` into the one that the first call was given",),
             help="return a copy: `.clone()`",
         )
+
+
+def _recorded(facts: Facts) -> Iterator[Diagnostic]:
+    """Those of a recorded forward, whose exits name the inputs."""
+    for index in facts.of(StepKind.EXIT):
+        for given in via.viewed(facts.program.steps[index]):
+            yield input_view_returned.diagnostic(
+                facts.program.span,
+                f"forward() returns a view of the graph input `{given}`",
+                notes=(f"each later call writes its own `{given}` into the one that the first call was given",),
+                help="return a copy: `.clone()`",
+            )
 
 
 def _input_views(trace: Trace) -> dict[int, list[int]]:

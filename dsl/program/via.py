@@ -44,11 +44,16 @@ LIMIT_AROUND_BLOCK: Final = "limit_core_num around block"
 """A `limit_core_num` without `stream=` stands around the block of the stream: on LAUNCH."""
 GRAPH_BREAK: Final = "graph_break"
 """torch.compile ends one graph and begins another: on the CAPTURE_END and the CAPTURE_BEGIN."""
+RECORDED_OUTSIDE: Final = "recorded outside"
+"""The event was last recorded by the caller, before forward() began: on its WAIT."""
+AS_FUNCTION: Final = "function"
+"""The op was called as an operator (`torch.ops.aten.add_(x, y)`), not as a method of the tensor: on LAUNCH."""
 COLLECTIVE: Final = "collective"
 """On RECORD and WAIT: a collective, or the wait for one, issues it by itself."""
 
 _JOINT: Final = ", "
 _BLOCK: Final = "with "
+_VIEW: Final = "returns a view of "
 
 
 def join(*words: str) -> str:
@@ -59,7 +64,17 @@ def join(*words: str) -> str:
 
 def within(stream: str) -> str:
     """The word for: it was issued inside `with torch.npu.stream(...)` of the stream of that name."""
-    return _BLOCK + stream
+    return _BLOCK + stream.replace(_JOINT, ",")
+
+
+def view_of(value: str) -> str:
+    """The word for: forward() returns a view of the input of that name. On EXIT."""
+    return _VIEW + value.replace(_JOINT, ",")
+
+
+def viewed(step: Step) -> list[str]:
+    """The inputs of which an EXIT returns views, in the order of the text."""
+    return sorted(word.removeprefix(_VIEW) for word in words(step) if word.startswith(_VIEW))
 
 
 def words(step: Step) -> frozenset[str]:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.record.log import Entry
 from streamsched.dsl.record.recorder import Recorder
@@ -39,6 +40,8 @@ class VirtualGraph:
         self._writes = tuple(dict.fromkeys(number for entry in launched for number in entry.writes))
         _boundary(self.recorder_of, StepKind.CAPTURE_END)
         device.capturing = NONE
+        for stream in dict.fromkeys(entry.stream for entry in launched):  # nothing has run: none of it is left to do
+            device.log.add(Entry(StepKind.HOST_SYNC, stream, device.queues[stream].name))
 
     def replay(self) -> None:
         """Run what was captured, on the current stream."""
@@ -75,6 +78,15 @@ def captured(recorder: Recorder, graph: VirtualGraph, stream: VirtualStream) -> 
         recorder.device.current = recorder.device.capturing
         graph.capture_end()
         recorder.device.leave()
+
+
+def graph_break(recorder: Recorder) -> None:
+    """`torch._dynamo.graph_break()`: one graph ends and another begins, where code is compiled."""
+    device = recorder.device
+    if device.per_call:
+        for kind in (StepKind.CAPTURE_END, StepKind.CAPTURE_BEGIN):
+            words = [via.GRAPH_BREAK, *device.words(device.current)]
+            device.log.add(Entry(kind, device.current, kind.value, source=device.places.here(), words=words))
 
 
 def _boundary(recorder: Recorder, kind: StepKind) -> None:

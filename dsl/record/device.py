@@ -29,6 +29,7 @@ class Queue:
     aic: int | None = None
     aiv: int | None = None
     of_group: bool = False
+    of_capture: bool = False  # torch made it for captures
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class Block:
 
     stream: int
     before: int
+    source: Span | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,9 @@ class Device:
         self.current = DEFAULT
         self.blocks: list[Block] = []
         self.strayed: list[Strayed] = []
-        self.entered: dict[int, list[int]] = {}  # by call: the side streams that blocks were opened for
+        self.entered: dict[int, list[int]] = {}  # by call: the side streams that were made current
         self.left: dict[int, Span | None] = {}  # by call: where the stream was set that is still current at its end
-        self.again: list[
-            tuple[Entry, Entry]
-        ] = []  # an event's record and its next one, with a wait that may mean either
+        self.owners: dict[int, Signal] = {}  # by event of the program's: the user's
         self.capturing = NONE
         self.limits: list[tuple[int, bool]] = []  # the stream each limit was set on, and whether it names it
         self._waits: dict[tuple[int, Span | None], list[Entry]] = {}  # those that have found no record yet
@@ -134,13 +134,17 @@ class Device:
         frame = self.places.frame()
         self._setter = None if frame is None else (frame.f_code, self.places.span(frame))
         self.current = number
+        self._note_entered(number)
 
     def enter(self, number: int) -> None:
         """Open the block of a stream."""
         self.name_stream(number)
-        self.blocks.append(Block(number, self.current))
+        self.blocks.append(Block(number, self.current, self.places.here()))
         self._setter = None
         self.current = number
+        self._note_entered(number)
+
+    def _note_entered(self, number: int) -> None:
         if number != DEFAULT:
             self.entered.setdefault(self.log.call, []).append(number)
 
@@ -165,7 +169,8 @@ class Device:
     def end_call(self) -> None:
         """A call of forward() is over; the caller goes on with its own stream."""
         if self.current != DEFAULT:
-            self.left[self.log.call] = self._setter[1] if self._setter else None
+            opened = self.blocks[-1].source if self.blocks else None
+            self.left[self.log.call] = self._setter[1] if self._setter else opened
         self.current = DEFAULT
         self.blocks.clear()
 
@@ -197,6 +202,8 @@ class Device:
 
     def record(self, signal: Signal, stream: int, *words: str) -> Entry:
         """Record an event on a stream."""
+        if stream == self.current:
+            self.check_stray()
         self._name(signal)
         here = signal.since == self.log.call
         previous = signal.record if here else None
@@ -206,21 +213,23 @@ class Device:
         entry = Entry(StepKind.RECORD, stream, self.events[signal.number], event=signal.number)
         entry.source = self.places.here()
         entry.words = [*signal.words, *words, *self.words(stream)]
-        if previous is not None and self.log.running:
-            self.again.append((previous, entry))
         signal.record, signal.stream, signal.outside = entry, stream, not self.log.running
         return self.log.add(entry)
 
     def wait(self, signal: Signal, stream: int, *words: str) -> None:
         """Let a stream, or the host, wait for an event."""
         self._name(signal)
-        if signal.outside and self.log.running:  # what was issued before the first call is complete
-            return
+        if signal.outside and self.log.running and not self.per_call:
+            return  # what was issued before the first call is complete
+        if self.per_call and signal.since != self.log.call:
+            signal.record = None  # a graph has events of its own: what was recorded before it began is another one
         if signal.number == NONE or (signal.record is None and signal.since != self.log.call):
             self._mint(signal)
         entry = Entry(StepKind.WAIT, stream, self.events[signal.number], event=signal.number)
         entry.source = self.places.here()
         entry.words = [*signal.words, *words, *(self.words(stream) if stream >= 0 else ())]
+        if signal.outside and self.log.running:
+            entry.words.append(via.RECORDED_OUTSIDE)
         self.log.add(entry)
         waits = self._waits.setdefault((id(signal), entry.source), [])
         if signal.record is not None:
@@ -257,6 +266,7 @@ class Device:
     def _mint(self, signal: Signal) -> None:
         self.events.append(signal.name or f"event {self.signals.index(signal) + 1}")
         signal.number, signal.since = len(self.events) - 1, self.log.call
+        self.owners[signal.number] = signal
 
     def _name(self, signal: Signal) -> None:
         """Name an event after the expression in the running call, if nothing did before."""

@@ -12,6 +12,7 @@ from streamsched.dsl.record.memory import Block, nbytes
 from streamsched.dsl.record.recorder import Recorder
 from streamsched.dsl.trace.model import StorageKind
 
+_OPERATORS = torch._ops.OpOverload | torch._ops.OpOverloadPacket
 _ACCELERATORS = frozenset({"cuda", "npu"})
 _DEVICE = torch.Tensor.device.__get__
 _IS_CUDA = torch.Tensor.is_cuda.__get__  # type: ignore[attr-defined]
@@ -45,6 +46,8 @@ class DeviceMode(TorchFunctionMode):
         answer = self._answers.get(func)
         if answer is not None:
             return answer(*args, **kwargs)
+        if isinstance(func, _OPERATORS):
+            return self._operator(func, args, kwargs)
         if "device" in kwargs or kwargs.get("pin_memory"):
             return self._made(func, args, kwargs)
         return func(*args, **kwargs)
@@ -62,6 +65,13 @@ class DeviceMode(TorchFunctionMode):
     def _is_pinned(self, tensor: torch.Tensor, *_: Any) -> bool:
         block = self.recorder.memory.block(tensor)
         return block is not None and block.pinned
+
+    def _operator(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.recorder.as_function = True
+        try:
+            return self._made(func, args, kwargs) if "device" in kwargs else func(*args, **kwargs)
+        finally:
+            self.recorder.as_function = False
 
     # New tensors
 

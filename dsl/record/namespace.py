@@ -12,7 +12,7 @@ from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT
 from streamsched.dsl.record.capturing import VirtualGraph, captured, graph_class
 from streamsched.dsl.record.recorder import Recorder
-from streamsched.dsl.record.streams import VirtualStream, entered, event_class, limited, stream_class
+from streamsched.dsl.record.streams import Entered, VirtualStream, event_class, limited, stream_class
 from streamsched.dsl.trace.model import NONE
 
 _DEVICES = 1
@@ -102,8 +102,8 @@ def _streams(recorder: Recorder) -> dict[str, Any]:
         "current_stream": current_stream,
         "default_stream": default_stream,
         "set_stream": set_stream,
-        "stream": lambda given: entered(device, given),
-        "StreamContext": lambda given: entered(device, given),
+        "stream": lambda given: Entered(device, given),
+        "StreamContext": lambda given: Entered(device, given),
         "synchronize": synchronize,
     }
 
@@ -157,6 +157,8 @@ def _graph_context(recorder: Recorder) -> Any:
     def graph(cuda_graph: VirtualGraph, pool: Any = None, stream: VirtualStream | None = None, **_: Any) -> Any:
         if stream is None and not default:
             default.append(make())
+            queue = recorder.device.queues[default[0].number]
+            queue.name, queue.source, queue.made_in, queue.of_capture = "capture", None, NONE, True
         return captured(recorder, cuda_graph, default[0] if stream is None else stream)
 
     return graph

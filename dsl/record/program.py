@@ -89,14 +89,15 @@ class _Builder:
         return self.used.setdefault(number, len(self.used))
 
     def forked_and_joined(self) -> Iterator[Entry]:
-        """The entries with the fork and the join that npugraph_ex inserts into each call."""
+        """The entries with the fork and the join that npugraph_ex inserts into each graph."""
         for entry in self.device.log.entries:
             entered = dict.fromkeys(self.device.entered.get(entry.call, ()))
-            if entry.kind is StepKind.EXIT:
+            breaks = via.GRAPH_BREAK in entry.words
+            if entry.kind is StepKind.EXIT or (breaks and entry.kind is StepKind.CAPTURE_END):
                 for side in entered:
                     yield from self._sync(side, (DEFAULT,), entry.call)
             yield entry
-            if entry.kind is StepKind.ENTRY and entered:
+            if entered and (entry.kind is StepKind.ENTRY or (breaks and entry.kind is StepKind.CAPTURE_BEGIN)):
                 yield from self._sync(DEFAULT, entered, entry.call)
 
     def _sync(self, before: int, after: Iterable[int], call: int) -> Iterator[Entry]:

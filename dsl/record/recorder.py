@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.record import collectives
 from streamsched.dsl.record.device import Device
@@ -33,6 +34,7 @@ class Recorder:
         self.placing = ""
         self.unseen: list[tuple[str, Span | None]] = []  # addresses that were handed to something not seen
         self.groups = collectives.Groups(device, self.memory)
+        self.as_function = False  # whether the user's code calls an operator of `torch.ops` by itself
         self._silent = 0
 
     @contextlib.contextmanager
@@ -96,7 +98,7 @@ class Recorder:
         device.check_stray()
         entry = Entry(StepKind.LAUNCH, device.current, name, tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)))
         entry.source = device.places.here()
-        entry.words = device.launch_words()
+        entry.words = [*device.launch_words(), *([via.AS_FUNCTION] if self.as_function else ())]
         return device.log.add(entry)
 
     def declared(self, name: str, read: Iterable[torch.Tensor], written: Iterable[torch.Tensor]) -> None:
@@ -108,6 +110,7 @@ class Recorder:
         """Note memory that was allocated without a kernel."""
         device = self.device
         for number in storages:
+            device.check_stray()
             block = self.memory.blocks[number]
             entry = Entry(StepKind.ALLOC, device.current, block.name, (), (number,), storage=number)
             entry.source = device.places.here()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
-from streamsched.dsl.program.steps import DEFAULT
+from streamsched.dsl.program.steps import DEFAULT, Program
+from streamsched.dsl.record import event_rules
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE
 
@@ -32,7 +33,8 @@ def no_side_stream(recorder: Recorder, span: Span) -> Iterator[Diagnostic]:
         streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
     """
     used = {entry.stream for entry in recorder.device.log.entries if entry.kind.value in ("launch", "alloc")}
-    if not any(stream > DEFAULT and not recorder.device.queues[stream].of_group for stream in used):
+    queues = recorder.device.queues
+    if not any(n > DEFAULT and not queues[n].of_group and not queues[n].of_capture for n in used):
         yield no_side_stream.diagnostic(
             span,
             "nothing ran on a side stream, so there was nothing to check",
@@ -71,7 +73,7 @@ def stream_not_restored(recorder: Recorder) -> Iterator[Diagnostic]:
                 help="enter the stream with a `with` block in the function that changes it",
             )
     for place in dict.fromkeys(device.left.values()):
-        if place is not None:
+        if place is not None and not device.per_call:  # for graphs `stream-left-set` tells it
             yield stream_not_restored.diagnostic(
                 place,
                 "forward() ends with another stream current than it began with",
@@ -86,7 +88,8 @@ def made_each_call(recorder: Recorder) -> Iterator[Diagnostic]:
 
     Devices have a pool of 32 streams, and a new one is the next of the pool: after some calls it is a stream that
     something else uses, and what was to overlap waits in one queue. Memory that was freed on the stream of one call is
-    not found by the next, so that the pool of memory grows.
+    not found by the next, so that the pool of memory grows. npugraph_ex makes the streams when it captures, and each
+    replay uses the same.
 
     Example:
 
@@ -104,12 +107,12 @@ def made_each_call(recorder: Recorder) -> Iterator[Diagnostic]:
             made.setdefault(queue.source, []).append(number)
     for source, numbers in made.items():
         calls = {recorder.device.queues[number].made_in for number in numbers}
-        if len(calls) > 1 and len(calls) > recorder.device.log.call:
+        if not recorder.device.per_call and len(calls) > 1 and len(calls) > recorder.device.log.call:
             yield made_each_call.diagnostic(
                 source,
                 f"the stream `{recorder.device.queues[numbers[0]].name}` is made in each call",
                 notes=("a device has 32 streams; the next ones are those again",),
-                help="make it once, in `__init__`",
+                help=f"make it once, in `__init__`: `self.side = torch.{recorder.device.kind}.Stream()`",
             )
 
 
@@ -140,41 +143,14 @@ def not_seen(recorder: Recorder) -> Iterator[Diagnostic]:
             )
 
 
-@rule("AUD105", "event-recorded-again", Severity.INFO)
-def event_recorded_again(recorder: Recorder) -> Iterator[Diagnostic]:
-    """An event is recorded again in one call of forward().
-
-    That is legal outside of a graph: a wait means the last record issued before it. But moving a line then changes what
-    is waited for, without a word; npugraph_ex is misled by it (`event-recorded-twice-in-graph`).
-
-    Example:
-
-        e.record(); e.wait(side)
-        e.record(); e.wait(other)
-
-    Use instead an event for each record:
-
-        first.record(); first.wait(side)
-        second.record(); second.wait(other)
-    """
-    for first, again in recorder.device.again:
-        if again.source is not None and not recorder.device.per_call:
-            streams = [f"`{recorder.device.queues[entry.stream].name}`" for entry in (first, again)]
-            where = f"on {streams[0]}" if streams[0] == streams[1] else f"on {streams[0]}, then on {streams[1]}"
-            yield event_recorded_again.diagnostic(
-                again.source,
-                f"`{first.name}` is recorded twice in one call, {where}",
-                related=(Related(first.source, "recorded here first"),) if first.source else (),
-                help="use an event of its own for each record",
-            )
+RULES = (no_side_stream, stream_not_restored, made_each_call, not_seen, *event_rules.RULES)
 
 
-RULES = (no_side_stream, stream_not_restored, made_each_call, not_seen, event_recorded_again)
-
-
-def findings(recorder: Recorder, span: Span) -> tuple[Diagnostic, ...]:
-    """What the run itself tells; `span` is where forward() begins."""
-    found = [*no_side_stream(recorder, span)]
-    for each in (stream_not_restored, made_each_call, not_seen, event_recorded_again):
+def findings(recorder: Recorder, program: Program) -> tuple[Diagnostic, ...]:
+    """What the run itself tells; the span of `program` is where forward() begins."""
+    found = [*no_side_stream(recorder, program.span)]
+    for each in (stream_not_restored, made_each_call, not_seen):
         found += each(recorder)
+    for rule_of_events in event_rules.RULES:
+        found += rule_of_events(recorder, program)
     return tuple(found)

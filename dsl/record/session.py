@@ -80,6 +80,7 @@ class Recording:
                 leaving.words.append(via.SET_STREAM)
                 leaving.source = self.device.left[self.log.call]
             if graph:
+                leaving.words += self._views(result, (args, kwargs))
                 self._boundary(StepKind.LAUNCH, reads=outputs)
             del result, args, kwargs
         finally:
@@ -98,6 +99,16 @@ class Recording:
     def _storages(self, result: Any) -> list[int]:
         numbers = (self.recorder.memory.number(tensor) for _, tensor in _reached({"": result}))
         return list(dict.fromkeys(number for number in numbers if number is not None))
+
+    def _views(self, result: Any, given: Made) -> list[str]:
+        """The words for the inputs of which views are returned; not for those that are returned as they are, nor for
+        those that forward() writes, which a graph works on as copies."""
+        memory = self.recorder.memory
+        inputs = {id(tensor) for _, tensor in _reached({"": given})}
+        written = {n for e in self.log.entries if e.kind is StepKind.LAUNCH and e.source for n in e.writes}
+        views = {memory.number(tensor) for _, tensor in _reached({"": result}) if id(tensor) not in inputs} - written
+        found = [memory.blocks[number] for number in views if number is not None]
+        return sorted({via.view_of(block.name) for block in found if block.kind is StorageKind.INPUT})
 
     def _boundary(self, kind: StepKind, reads: Iterable[int] = (), writes: Iterable[int] = ()) -> Entry:
         """A step of the caller's, which has no place in the user's forward()."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT
-from streamsched.dsl.record.device import Device
+from streamsched.dsl.record.device import Device, Queue
 
 
 class VirtualStream:
@@ -133,22 +133,27 @@ def event_class(device: Device, words: tuple[str, ...]) -> type[VirtualEvent]:
     return Event
 
 
-@contextlib.contextmanager
-def entered(device: Device, stream: VirtualStream | None) -> Iterator[None]:
+class Entered:
     """`with torch.cuda.stream(stream)`; without a stream nothing changes."""
-    if stream is None:
-        queue = device.queues[device.current]
-        had = via.NO_STREAM in queue.words
-        queue.words.add(via.NO_STREAM)
-        yield
-        if not had:
-            queue.words.discard(via.NO_STREAM)
-        return
-    device.enter(stream.number)
-    try:
-        yield
-    finally:
-        device.leave()
+
+    def __init__(self, device: Device, stream: VirtualStream | None) -> None:
+        self._device, self.stream = device, stream
+        self._queue: Queue | None = None  # the one that this block has marked
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self._device.enter(self.stream.number)
+            return
+        queue = self._device.queues[self._device.current]
+        if via.NO_STREAM not in queue.words:
+            queue.words.add(via.NO_STREAM)
+            self._queue = queue
+
+    def __exit__(self, *_: object) -> None:
+        if self.stream is not None:
+            self._device.leave()
+        elif self._queue is not None:
+            self._queue.words.discard(via.NO_STREAM)
 
 
 @contextlib.contextmanager

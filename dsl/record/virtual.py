@@ -13,6 +13,7 @@ import torch
 from torch.utils.backend_registration import rename_privateuse1_backend
 
 from streamsched.dsl.record import namespace
+from streamsched.dsl.record.capturing import graph_break
 from streamsched.dsl.record.device_mode import DeviceMode
 from streamsched.dsl.record.dispatch import launches
 from streamsched.dsl.record.recorder import Recorder
@@ -32,6 +33,7 @@ def installed(recorder: Recorder) -> Iterator[None]:
         stack.enter_context(_replaced(torch.cuda, namespace.namespace(recorder, "cuda")))
         stack.enter_context(_replaced(torch, {**namespace.generic(recorder), "npu": npu}))
         stack.enter_context(_replaced(torch.accelerator, namespace.accelerator(recorder)))
+        stack.enter_context(_replaced(torch._dynamo, {"graph_break": lambda msg="": graph_break(recorder)}))
         stack.enter_context(_module("torch.npu", npu))
         stack.enter_context(_methods(recorder))
         stack.enter_context(launches(recorder))

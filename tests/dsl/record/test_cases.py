@@ -43,7 +43,10 @@ def test_two_producers(found: Auditor) -> None:
     assert left.at == right.at == "return left * right"
     assert left.related == ("left = torch.mm(x, self.w)",)
     assert right.related == ("right = x + 1",)
-    assert left.help == "record an event on `a` after `mm`, and let `default` wait for it before `mul`"
+    assert left.help == (
+        "record an event on `a` after `mm`, and let `default` wait for it before `mul`: `done.record()` and "
+        "`done.wait()`, each where its stream is current, with `done = torch.cuda.Event()`"
+    )
 
 
 def test_two_producers_joined(found: Auditor) -> None:

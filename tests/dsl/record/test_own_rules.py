@@ -21,7 +21,9 @@ class M(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.side, self.other = torch.cuda.Stream(), torch.cuda.Stream()
-        self.event = torch.cuda.Event()
+        self.event, self.last = torch.cuda.Event(), torch.cuda.Event()
+        self.graph = torch.cuda.CUDAGraph()
+        self.static = torch.zeros(8, 8, device="cuda")
 
     def stray(self, x):
         torch.cuda.set_stream(self.other)
@@ -59,6 +61,48 @@ def test_a_function_that_leaves_another_stream_current(found: Auditor) -> None:
     assert findings[0].message == "this is issued on `other` inside the block of `side`"
     assert findings[0].at == "z = y + 1"
     assert findings[0].related == ("torch.cuda.set_stream(self.other)",)
+
+
+@pytest.mark.parametrize("issued", ["z = torch.empty_like(x)", "self.event.record()"])
+def test_allocations_and_records_stray_as_well(found: Auditor, issued: str) -> None:
+    findings = found(
+        forward(
+            "self.side.wait_stream(main); self.other.wait_stream(main)",
+            "with torch.cuda.stream(self.side):",
+            "    y = self.stray(x)",
+            f"    {issued}",
+            "main.wait_stream(self.side); main.wait_stream(self.other)",
+            "return x + 1",
+        ),
+        X,
+    )
+    assert [(each.code, each.at) for each in findings] == [("AUD102", issued)]
+
+
+def test_a_function_that_puts_the_stream_back(found: Auditor) -> None:
+    lines = (
+        "self.side.wait_stream(main); self.other.wait_stream(main)",
+        "with torch.cuda.stream(self.side):",
+        "    y = self.stray(x); torch.cuda.set_stream(self.side)",
+        "    self.side.wait_stream(self.other)",
+        "    y.record_stream(self.side)",
+        "    z = y + 1",
+        "main.wait_stream(self.side)",
+        "return z + 1",
+    )
+    assert found(forward(*lines), X) == []
+
+
+def test_a_block_that_is_never_left(found: Auditor) -> None:
+    lines = (
+        "self.side.wait_stream(main)",
+        "block = torch.cuda.stream(self.side)",
+        "block.__enter__()",
+        "y = x + 1",
+        "main.wait_stream(self.side)",
+        "return main and x",
+    )
+    assert [(each.code, each.at) for each in found(forward(*lines), X)] == [("AUD102", "block.__enter__()")]
 
 
 def test_forward_that_leaves_another_stream_current(found: Auditor) -> None:
@@ -113,20 +157,122 @@ def test_a_declared_kernel_is_checked(found: Auditor) -> None:
     assert found(joined, X) == []
 
 
-def test_an_event_that_is_recorded_again(found: Auditor) -> None:
-    lines = (
+ON_TWO_STREAMS = (
+    "self.event.record()",
+    "self.event.wait(self.side)",
+    "with torch.cuda.stream(self.side):",
+    "    y = x + 1",
+    "    self.event.record()",
+    "self.event.wait()",
+    "return y + 1",
+)
+
+
+def test_an_event_that_is_recorded_on_two_streams(found: Auditor) -> None:
+    assert found(forward(*ON_TWO_STREAMS), X) == []
+    (remark,) = found(forward(*ON_TWO_STREAMS), X, remarks=True)
+    assert remark.code == "AUD105"
+    assert remark.message == "`event` is recorded on `default`, then on `side`"
+    assert (remark.at, remark.related) == ("self.event.record()", ("self.event.record()",))
+    assert remark.help == "use an event of its own for each record: `torch.cuda.Event()`"
+
+
+def recorded_again(between: str) -> str:
+    return forward(
+        "y = x * 2",
         "self.event.record()",
-        "self.event.wait(self.side)",
         "with torch.cuda.stream(self.side):",
+        "    self.event.wait()",
+        "    left = y + 1",
+        "    self.last.record()",
+        between,
+        "z = x * 3",
+        "self.event.record()",
+        "with torch.cuda.stream(self.other):",
+        "    self.event.wait()",
+        "    right = z + 1",
+        "main.wait_stream(self.other); self.last.wait()",
+        "return left + right",
+    )
+
+
+def test_an_event_that_is_recorded_again_before_a_wait_is_over(found: Auditor) -> None:
+    (remark,) = found(recorded_again("pass"), X, remarks=True)
+    assert remark.code == "AUD105"
+    assert remark.message == "`event` is recorded again on `default`, before `side` has done its wait for it"
+    assert (remark.at, remark.related) == ("self.event.record()", ("self.event.record()", "self.event.wait()"))
+
+
+@pytest.mark.parametrize("between", ["self.last.wait()", "self.side.synchronize()"])
+def test_an_event_that_is_recorded_again_behind_its_waits(found: Auditor, between: str) -> None:
+    assert found(recorded_again(between), X, remarks=True) == []
+
+
+def test_an_event_that_is_made_in_each_call(found: Auditor) -> None:
+    source = forward(
+        "ready = torch.cuda.Event()",
+        "ready.record()",
+        "with torch.cuda.stream(self.side):",
+        "    ready.wait()",
         "    y = x + 1",
-        "    self.event.record()",
-        "self.event.wait()",
+        "main.wait_stream(self.side)",
+        "return y * 2",
+    )
+    assert found(source, X) == []
+    (remark,) = found(source, X, remarks=True)
+    assert (remark.code, remark.at) == ("AUD106", "ready = torch.cuda.Event()")
+    assert remark.message == "the event `ready` is made in each call"
+    assert remark.help == "make it once, in `__init__`: `self.ready = torch.cuda.Event()`"
+
+
+CAPTURES = (
+    "self.side.wait_stream(main)",
+    "with torch.cuda.stream(self.side):",
+    "    self.graph.capture_begin()",
+    "    y = self.static + 1",
+    "    self.other.wait_stream(self.side)",
+    "    with torch.cuda.stream(self.other):",
+    "        z = y * 2",
+    "    {join}",
+    "    self.graph.capture_end()",
+    "main.wait_stream(self.side)",
+    "self.static.copy_(x)",
+    "self.graph.replay()",
+    "return x + 1",
+)
+
+
+def test_a_capture_that_is_closed_with_work_in_flight(found: Auditor) -> None:
+    (finding,) = found(forward(*CAPTURES).format(join="pass"), X)
+    assert finding.code == "CAP102"
+    assert finding.message == "`other` is not joined: the end of the capture does not wait for `mul`"
+    assert (finding.at, finding.related) == ("z = y * 2", ("self.graph.capture_end()",))
+    assert found(forward(*CAPTURES).format(join="self.side.wait_stream(self.other)"), X) == []
+
+
+def test_what_a_capture_launches_does_not_run(found: Auditor) -> None:
+    """Nothing is left to wait for behind it, so that the graph's memory can be filled for a replay."""
+    source = forward(
+        "with torch.cuda.graph(self.graph):",
+        "    self.out = self.static + 1",
+        "self.static.copy_(x)",
+        "self.graph.replay()",
+        "with torch.cuda.stream(self.side):",
+        "    {wait}",
+        "    y = self.out * 2",
+        "main.wait_stream(self.side)",
         "return y + 1",
     )
-    assert found(forward(*lines), X) == []
-    (remark,) = found(forward(*lines), X, remarks=True)
-    assert remark.code == "AUD105"
-    assert remark.message == "`event` is recorded twice in one call, on `default`, then on `side`"
+    assert found(source.format(wait="self.side.wait_stream(main)"), X) == []
+    (finding,) = found(source.format(wait="pass"), X)
+    assert finding.message == (
+        "`mul` on `side` reads `out` that `replay` on `default` writes, and nothing orders them (RAW)"
+    )
+
+
+def test_a_capture_alone_uses_no_side_stream(found: Auditor) -> None:
+    source = forward("with torch.cuda.graph(self.graph):", "    self.out = self.static + 1", "return x + 1")
+    assert [each.code for each in found(source, X)] == ["AUD101"]
 
 
 def test_a_wait_for_the_last_call_s_record(found: Auditor) -> None:
@@ -141,41 +287,3 @@ def test_a_wait_for_the_last_call_s_record(found: Auditor) -> None:
         "return z",
     )
     assert found(forward(*lines), X) == []
-
-
-NPU = """
-import torch
-import torch_npu
-
-class M(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.side = torch.npu.Stream()
-        self.ready, self.done = torch.npu.Event(), torch.npu.Event()
-
-    def forward(self, x):
-        assert torch.npu.is_available() and x.device.type == "npu" and x.is_npu
-        y = x + 1
-        {record}
-        with torch.npu.stream(self.side):
-            {wait}
-            z = y * 2
-            self.done.record()
-        self.done.wait()
-        return z
-"""
-
-
-@pytest.mark.parametrize(
-    ("record", "wait", "codes"),
-    [
-        ("self.ready.record()", "self.ready.wait()", []),
-        ("torch.npu.current_stream().record_event(self.ready)", "self.ready.wait()", ["TGT113"]),
-        ("main = torch.npu.current_stream()", "self.side.wait_stream(main)", ["TGT103"]),
-        ("torch.npu.synchronize()", "pass", ["TGT116"]),
-        ("pass", "pass", ["ORD101"]),
-    ],
-)
-def test_what_npugraph_ex_makes_of_it(found: Auditor, record: str, wait: str, codes: list[str]) -> None:
-    findings = found(NPU.format(record=record, wait=wait), X, target="npugraph_ex")
-    assert [each.code for each in findings] == codes
