@@ -60,6 +60,7 @@ lint: $(TEST_READY)
 bench: $(TEST_READY)
 	$(BIN)/python benchmarks/bench_lint.py
 	$(BIN)/python benchmarks/bench_models.py
+	$(BIN)/python benchmarks/bench_audit.py
 
 clean:
 	rm -rf .venv .venv-npu build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

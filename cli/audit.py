@@ -21,6 +21,7 @@ from streamsched.cli.reporting import Output, publish, with_output
 )
 @click.option("--calls", type=click.IntRange(1), default=2, show_default=True, help="How often forward() is called.")
 @click.option("--fakes", default="", metavar="FILE", help="What registers operators that are not installed here.")
+@click.option("--fake", is_flag=True, help="Run without values, for a model of any size.")
 @click.option("--world", type=click.IntRange(1), help="Run as one of so many ranks, for code that communicates.")
 @with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of code that cannot be run.")
@@ -31,6 +32,7 @@ def command(
     target: str,
     calls: int,
     fakes: str,
+    fake: bool,
     world: int | None,
     verbose: bool,
     output: Output,
@@ -38,8 +40,8 @@ def command(
     """Run a hand-written forward() on a virtual device, and check its streams, events and memory.
 
     FILE:ATTR is a module, a function or class that makes one, or the function to call itself; a package may stand for
-    FILE. It runs on the CPU, with small values: no GPU, NPU or torch_npu is needed. Exits with 1 if there are errors
-    or warnings.
+    FILE. It runs on the CPU, with the values that it makes: no GPU, NPU or torch_npu is needed. Exits with 1 if there
+    are errors or warnings.
 
     \b
     Example:
@@ -58,6 +60,7 @@ def command(
         calls=calls,
         fakes=fakes,
         world=world or 0,
+        fake=fake,
         verbose=verbose,
         in_process=True,
     )

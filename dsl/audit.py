@@ -18,12 +18,15 @@ from streamsched.dsl.files import ScheduleFile
 from streamsched.dsl.pipeline import has_errors, trace_request
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import Program
+from streamsched.dsl.record.kernels import declare, kernel, missing_module
 from streamsched.dsl.record.log import FIRST_TIME
 from streamsched.dsl.syntax.parser import parse
 from streamsched.dsl.trace.request import TraceRequest
 
 if TYPE_CHECKING:
     from streamsched.dsl.record.session import Recording
+
+__all__ = ["Audited", "audit", "declare", "kernel", "missing_module"]
 
 TARGETS = ("cuda", "npu", "npugraph_ex")
 """What hand-written code may be audited for."""
@@ -50,12 +53,14 @@ def audit(
     calls: int = 2,
     fakes: str = "",
     world: int = 0,
+    fake: bool = False,
     verbose: bool = False,
     in_process: bool = False,
 ) -> Audited:
     """Run the forward() of `model` ("FILE-OR-PACKAGE:ATTR") `calls` times on the virtual device, and check the run.
 
-    `inputs` are written as in `input` statements; `inputs_from` names a function that makes them. Nothing is raised.
+    `inputs` are written as in `input` statements; `inputs_from` names a function that makes them. With `fake` tensors
+    have no values, so that a model may be of any size. Nothing is raised.
     For an NPU this happens in a process of its own, unless `in_process`: torch does not forget the name of a device.
     """
     options = {"--model": f'model "{model}"'}
@@ -71,17 +76,17 @@ def audit(
         return Audited(None, parsed.diagnostics, texts)
     request = trace_request(parsed.schedule, "")
     if target == "cuda" or in_process:
-        program, found = _recorded(request, target, calls, verbose)
+        program, found = _recorded(request, target, calls, verbose, fake)
     else:
-        program, found = _apart(request, target, calls, verbose)
+        program, found = _apart(request, target, calls, verbose, fake)
     return Audited(program, found, texts)
 
 
 def _apart(
-    request: TraceRequest, target: str, calls: int, verbose: bool
+    request: TraceRequest, target: str, calls: int, verbose: bool, fake: bool
 ) -> tuple[Program | None, tuple[Diagnostic, ...]]:
     """What `_recorded` gives, from another process."""
-    given = pickle.dumps((request, target, calls, verbose))
+    given = pickle.dumps((request, target, calls, verbose, fake))
     words = [sys.executable, "-c", "from streamsched.dsl.audit import answer; answer()"]
     paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(words, input=given, stdout=subprocess.PIPE, env=os.environ | paths, check=True)
@@ -91,18 +96,18 @@ def _apart(
 
 def answer() -> None:
     """In a process of its own: record what is asked for on stdin, and write what came of it to stdout."""
-    request, target, calls, verbose = pickle.load(sys.stdin.buffer)
-    sys.stdout.buffer.write(pickle.dumps(_recorded(request, target, calls, verbose)))
+    request, target, calls, verbose, fake = pickle.load(sys.stdin.buffer)
+    sys.stdout.buffer.write(pickle.dumps(_recorded(request, target, calls, verbose, fake)))
 
 
 def _recorded(
-    request: TraceRequest, target: str, calls: int, verbose: bool
+    request: TraceRequest, target: str, calls: int, verbose: bool, fake: bool
 ) -> tuple[Program | None, tuple[Diagnostic, ...]]:
     # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     from streamsched.dsl.record.run import record
 
-    recorded = record(request, target, calls, verbose)
+    recorded = record(request, target, calls, verbose, fake)
     if recorded.recording is None:
         return None, recorded.diagnostics
     return recorded.recording.program(), audited(recorded.recording)

@@ -7,6 +7,7 @@ from typing import Any
 from streamsched.dsl.check.registry import RULES as CHECK_RULES
 from streamsched.dsl.plan.rules import RULES as PLAN_RULES
 from streamsched.dsl.record.rules import RULES as RECORD_RULES
+from streamsched.dsl.record.run_rules import RULES as RUN_RULES
 from streamsched.dsl.rule import Rule
 from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
 from streamsched.dsl.trace.collective_rules import RULES as COLLECTIVE_RULES
@@ -35,6 +36,7 @@ def _by_code() -> dict[str, Rule[..., Any]]:
         *PLAN_RULES,
         *CHECK_RULES,
         *RECORD_RULES,
+        *RUN_RULES,
     )
     found = {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}
     assert len(found) == len(rules), "two rules have one code"

@@ -34,6 +34,12 @@ def plain(tensor: torch.Tensor) -> torch.Tensor:
     return plain(tensor.elem) if isinstance(tensor, AsyncCollectiveTensor) else tensor
 
 
+def without_values() -> dict[Any, Callable[..., Any]]:
+    """What runs in place of two operators on tensors without values: torch's own stand-ins give new memory there."""
+    ops = torch.ops._c10d_functional
+    return {ops.wait_tensor.default: plain, ops._wrap_tensor_autograd.default: AsyncCollectiveTensor}
+
+
 class Groups:
     """The process groups met so far, and the functional collectives that nothing has waited for."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 from streamsched.dsl.record.memory import Block, nbytes
 from streamsched.dsl.record.recorder import Recorder
@@ -16,6 +16,7 @@ _OPERATORS = torch._ops.OpOverload | torch._ops.OpOverloadPacket
 _ACCELERATORS = frozenset({"cuda", "npu"})
 _DEVICE = torch.Tensor.device.__get__
 _IS_CUDA = torch.Tensor.is_cuda.__get__  # type: ignore[attr-defined]
+_IS_META = torch.Tensor.is_meta.__get__  # type: ignore[attr-defined]
 _IS_CPU = torch.Tensor.is_cpu.__get__  # type: ignore[attr-defined]
 
 
@@ -29,6 +30,7 @@ class DeviceMode(TorchFunctionMode):
             _DEVICE: self._device,
             _IS_CUDA: lambda tensor: self.kind_of(tensor) == "cuda",
             _IS_CPU: lambda tensor: self.kind_of(tensor) == "cpu",
+            _IS_META: lambda tensor: tensor.is_meta and not self.recorder.fake,
             torch.Tensor.get_device: lambda tensor: -1 if self.recorder.is_on_host(tensor) else 0,
             torch.Tensor.to: self._to,
             torch.Tensor.cuda: self._move,
@@ -39,6 +41,7 @@ class DeviceMode(TorchFunctionMode):
             torch.Tensor.__array__: self._numpy,
             torch.Tensor.tolist: self._tolist,
             torch.Tensor.data_ptr: self._data_ptr,
+            torch.Tensor.__dlpack__: self._dlpack,
         }
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -82,6 +85,8 @@ class DeviceMode(TorchFunctionMode):
         device = kwargs.pop("device", None)
         if device is not None:
             kwargs["device"] = self.recorder.real if device_type(device) in _ACCELERATORS else device
+        if pinned:  # what is copied into it from the device has no values where the device has none
+            kwargs["device"] = self.recorder.real
         before = self.recorder.placing
         self.recorder.placing = "host" if pinned else before if device is None else self._place(device)
         try:
@@ -132,15 +137,17 @@ class DeviceMode(TorchFunctionMode):
         to_host, from_host = kind == "cpu", self.recorder.is_on_host(tensor)
         if to_host == from_host:
             return tensor.to(dtype=dtype or tensor.dtype, copy=copy, **options)
-        with self.recorder.silence():
-            made = tensor.to(dtype=dtype or tensor.dtype, copy=True, **options)
         asynchronous = non_blocking and (to_host or self._is_pinned(tensor))
+        if to_host and not asynchronous:
+            self._need_values(tensor, "cpu")
+        with self.recorder.silence():
+            made = tensor.to(self.recorder.real, dtype or tensor.dtype, copy=True, **options)
         self.recorder.transferred(tensor, made, kind, blocking=not asynchronous)
         return torch.nn.Parameter(made, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else made
 
     def _pin_memory(self, tensor: torch.Tensor, *_: Any) -> torch.Tensor:
         with self.recorder.silence():
-            made = tensor.clone()
+            made = tensor.to(self.recorder.real, copy=True)
         name = next(filter(None, self.recorder.device.places.bound()), "pin_memory")
         block = Block(name, StorageKind.OP, nbytes(made), on_host=True, pinned=True)
         self.recorder.memory.add(made, block)
@@ -153,20 +160,34 @@ class DeviceMode(TorchFunctionMode):
         if not self.recorder.is_on_host(tensor):
             kind = self.recorder.device.kind
             raise TypeError(f"can't convert {kind}:0 device type tensor to numpy; copy it to host memory by `.cpu()`")
+        self._need_values(tensor, "numpy")
         self.recorder.read_back(tensor, "numpy")
         with self.recorder.silence():
             return tensor.numpy(*args, **kwargs)
 
     def _tolist(self, tensor: torch.Tensor) -> Any:
+        self._need_values(tensor, "tolist")
         self.recorder.read_back(tensor, "tolist")
         with self.recorder.silence():
             return tensor.tolist()
 
+    def _need_values(self, tensor: torch.Tensor, what: str) -> None:
+        if tensor.is_meta:
+            raise self.recorder.refusals.needs_values(what)
+
+    def _dlpack(self, tensor: torch.Tensor, **_: Any) -> Any:
+        self.recorder.launches.address_taken(tensor.untyped_storage())
+        return torch.zeros(1).__dlpack__()  # whatever takes it launches nothing here
+
     def _data_ptr(self, tensor: torch.Tensor) -> int:
-        block = self.recorder.memory.block(tensor)
-        if block is not None and not block.on_host and self.recorder.device.log.running:
-            self.recorder.unseen.append((block.name, self.recorder.device.places.here()))
+        self.recorder.launches.address_taken(tensor.untyped_storage())
         return tensor.data_ptr()
+
+
+def in_place() -> Recorder | None:
+    """The recorder of the virtual device that is in place, if one is."""
+    modes = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
+    return next((mode.recorder for mode in reversed(modes) if isinstance(mode, DeviceMode)), None)
 
 
 def device_type(device: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from streamsched.dsl.record import collectives
 from streamsched.dsl.record.recorder import Recorder
 
 
@@ -18,10 +19,17 @@ class _Launching(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, recorder: Recorder) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._recorder = recorder
+        self._in_place_of = collectives.without_values()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)
+        try:
+            result = (self._in_place_of.get(func, func) if self._recorder.fake else func)(*args, **kwargs)
+        except (RuntimeError, NotImplementedError, TypeError) as error:
+            told = self._recorder.refusals.of(func, error) if self._recorder.fake else None
+            if told is None:
+                raise
+            raise told from error
         self._recorder.ran(func, args, kwargs, result)
         return result
 

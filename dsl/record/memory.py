@@ -46,6 +46,10 @@ class Memory:
         storage = _storage(tensor)
         return None if storage is None else self._numbers.get(storage._cdata)
 
+    def of_storage(self, storage: torch.UntypedStorage) -> int | None:
+        """The number of a storage; None for one that was never seen."""
+        return self._numbers.get(storage._cdata)
+
     def block(self, tensor: torch.Tensor) -> Block | None:
         """What is known of the storage under a tensor."""
         number = self.number(tensor)

@@ -8,16 +8,17 @@ from typing import Any
 
 import torch
 
-from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.record import collectives
 from streamsched.dsl.record.device import Device
+from streamsched.dsl.record.fake import Refusals
+from streamsched.dsl.record.launches import Launches
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block, Memory, nbytes
+from streamsched.dsl.record.operators import Operator, Operators, Parameter, tensors
 from streamsched.dsl.trace.model import NONE, StorageKind
 from streamsched.dsl.trace.tracing.assembly import effects
-from streamsched.dsl.trace.tracing.collectives import is_wait
 
 
 class Recorder:
@@ -32,10 +33,17 @@ class Recorder:
         self.real = real  # the device that tensors really lie on: "cpu" or "meta"
         self.memory = Memory(self._died)
         self.placing = ""
-        self.unseen: list[tuple[str, Span | None]] = []  # addresses that were handed to something not seen
+        self.launches = Launches(self)
         self.groups = collectives.Groups(device, self.memory)
         self.as_function = False  # whether the user's code calls an operator of `torch.ops` by itself
+        self.refusals = Refusals()
+        self.operators = Operators()
         self._silent = 0
+
+    @property
+    def fake(self) -> bool:
+        """Whether tensors have no values."""
+        return self.real == "meta"
 
     @contextlib.contextmanager
     def silence(self) -> Iterator[None]:
@@ -65,25 +73,27 @@ class Recorder:
 
     def ran(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Note what one operator did."""
-        if self._silent or effects.is_assert(func) or collectives.only_wraps(func):
+        if self._silent:
             return
-        given = list(_operands(func, args, kwargs))
-        made = list(_tensors(result))
+        operator = self.operators[func]
+        if operator.silent:
+            return
+        given = list(operator.operands(args, kwargs))
         on_device = self._is_on_device(given)
-        if func.namespace == "aten" and effects.base_name(func) == "aten::copy_":
+        if operator.copies:
             self._copied(func, args, kwargs)
             return
-        reads, writes, fresh = self._accesses(func, given, made, on_device)
-        values = effects.argument_values(func, args, kwargs)
-        waits = _waits(func, values)
-        name = effects.base_name(func).rpartition("::")[2]
+        reads, writes, fresh = self._accesses(operator, given, tensors(result), on_device)
+        waits = operator.makes_host_wait(args, kwargs)
+        name = operator.name
         if not on_device:
             self.host(name, reads, writes)
-        elif is_wait(func):
+        elif operator.waits:
             self.groups.wait(reads)
-        elif collectives.begins(func):
+        elif operator.begins:
+            values = effects.argument_values(func, args, kwargs)
             self.groups.begin(func, values, name, reads, writes, self.launch)
-        elif effects.allocates(func):
+        elif operator.allocates:
             self.allocate(fresh)
         elif writes or waits:
             self.groups.wait(reads)  # a tensor of a collective waits for it by itself
@@ -103,7 +113,7 @@ class Recorder:
 
     def declared(self, name: str, read: Iterable[torch.Tensor], written: Iterable[torch.Tensor]) -> None:
         """Note a kernel that torch does not launch, by the tensors that it is said to touch."""
-        reads, writes = ([self._known(tensor) for tensor in tensors] for tensors in (read, written))
+        reads, writes = ([self._known(tensor) for tensor in touched] for touched in (read, written))
         self.launch(name, *([n for n in numbers if n is not None] for numbers in (reads, writes)))
 
     def allocate(self, storages: Iterable[int]) -> None:
@@ -172,23 +182,25 @@ class Recorder:
     # Which storages
 
     def _accesses(
-        self, func: Any, given: list[effects.Operand], made: list[torch.Tensor], on_device: bool
+        self,
+        operator: Operator,
+        given: list[tuple[Parameter, torch.Tensor]],
+        made: list[torch.Tensor],
+        on_device: bool,
     ) -> tuple[list[int], list[int], list[int]]:
         """The storages that a call reads, those that it writes, and of these the new ones."""
-        looks = not effects.looks_at_metadata(func)
-        writes_data = not effects.changes_only_metadata(func)
         reads: list[int] = []
         writes: list[int] = []
-        for operand in given:
-            number = self._known(operand.tensor)
-            if number is not None and looks and not operand.out:
+        for parameter, tensor in given:
+            number = self._known(tensor)
+            if number is not None and operator.looks and not parameter.out:
                 reads.append(number)
-            if number is not None and operand.written and writes_data:
+            if number is not None and parameter.written and operator.changes:
                 writes.append(number)
-        fresh = self._fresh(func, made, on_device)
+        fresh = self._fresh(operator.name, made, on_device)
         return reads, [*writes, *fresh], fresh
 
-    def _fresh(self, func: Any, made: list[torch.Tensor], on_device: bool) -> list[int]:
+    def _fresh(self, called: str, made: list[torch.Tensor], on_device: bool) -> list[int]:
         found: list[int] = []
         names: tuple[str, ...] | None = None
         for index, tensor in enumerate(made):
@@ -196,7 +208,7 @@ class Recorder:
                 continue
             names = self.device.places.bound() if names is None else names
             name = names[index] if len(names) > 1 and index < len(names) else _first(names)
-            name = name or effects.base_name(func).rpartition("::")[2]
+            name = name or called
             block = Block(name, StorageKind.OP, nbytes(tensor), self.device.current, not on_device)
             block.captured = self.device.capturing != NONE
             number = self.memory.add(tensor, block)
@@ -204,10 +216,10 @@ class Recorder:
                 found.append(number)
         return found
 
-    def _is_on_device(self, given: list[effects.Operand]) -> bool:
+    def _is_on_device(self, given: list[tuple[Parameter, torch.Tensor]]) -> bool:
         if self.placing:
             return self.placing == "device"
-        return any(not self.is_on_host(operand.tensor) for operand in given)
+        return any(not self.is_on_host(tensor) for _, tensor in given)
 
     def _known(self, tensor: torch.Tensor) -> int | None:
         """The number of a tensor's storage; one that nobody has seen being made was there before."""
@@ -238,29 +250,6 @@ class Recorder:
             entry = Entry(StepKind.RECORD_STREAM, stream, name, storage=number, source=self.device.places.here())
             entry.words = ["record_stream"]
             self.device.log.add(entry)
-
-
-def _operands(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[effects.Operand]:
-    """The tensors among the arguments of an operator."""
-    for argument, value in effects.operands(func, args, kwargs):
-        written = effects.is_written(argument)
-        for tensor in _tensors(value):
-            yield effects.Operand(tensor, written, written and argument.is_out, frozenset())
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield collectives.plain(value)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _waits(func: Any, values: dict[str, Any]) -> bool:
-    """Whether the host must wait for the result, to read it or to know how large it is."""
-    if effects.base_name(func) == "aten::index":
-        return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in values["indices"])
-    return effects.depends_on_data(func)
 
 
 def _first(names: tuple[str, ...]) -> str:

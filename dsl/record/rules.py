@@ -118,9 +118,9 @@ def made_each_call(recorder: Recorder) -> Iterator[Diagnostic]:
 
 @rule("AUD104", "not-seen", Severity.WARNING)
 def not_seen(recorder: Recorder) -> Iterator[Diagnostic]:
-    """The address of a tensor goes to something that torch does not see.
+    """A kernel is launched, or the address of a tensor is taken, and torch does not see what happens.
 
-    A kernel that is launched by itself (Triton, an extension) reads or writes the tensor on the current stream, and
+    A kernel that is launched by itself (Triton, an extension) reads or writes tensors on the current stream, and
     nothing is known of it: races with it cannot be found.
 
     Example:
@@ -129,17 +129,17 @@ def not_seen(recorder: Recorder) -> Iterator[Diagnostic]:
 
     Use instead a declaration of what it reads and writes:
 
-        @streamsched.dsl.record.kernels.kernel(reads=("x",), writes=("out",))
+        @streamsched.dsl.audit.kernel(reads=("x",), writes=("out",))
         def scale(x, out, n):
             launch(x.data_ptr(), out.data_ptr(), n)
     """
-    for name, source in dict.fromkeys(recorder.unseen):
-        if source is not None:
+    for unseen in dict.fromkeys(recorder.launches.unseen):
+        if unseen.source is not None:
             yield not_seen.diagnostic(
-                source,
-                f"the address of `{name}` is taken, and what happens to it is not seen",
+                unseen.source,
+                unseen.message,
                 notes=("what reads or writes it is not checked",),
-                help="declare the launch with `@kernel(reads=..., writes=...)`",
+                help="declare what it reads and writes with `@kernel(reads=..., writes=...)` or in the --fakes file",
             )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.record import run_rules
+from streamsched.dsl.record.fake import NeedsValuesError, to_meta
 from streamsched.dsl.record.session import Made, Recording
 from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import TraceRequest
@@ -31,20 +34,23 @@ class Recorded:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def record(request: TraceRequest, target: str, calls: int, verbose: bool = False) -> Recorded:
-    """Call the forward() that `request` names `calls` times. Faults of the user's code become diagnostics."""
+def record(request: TraceRequest, target: str, calls: int, verbose: bool = False, fake: bool = False) -> Recorded:
+    """Call the forward() that `request` names `calls` times. Faults of the user's code become diagnostics.
+
+    With `fake` tensors have no values, and may be of any size.
+    """
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
-    recording = Recording(target, request.base, sources)
+    recording = Recording(target, request.base, sources, "meta" if fake else "cpu")
     with user_code(request.base, sources, imports_npu=True), ranks(request.world), recording.installed():
         lacking = load_fakes(session)
         forward = lacking or _load(session, recording)
         if isinstance(forward, Diagnostic):
-            return Recorded(None, (forward,))
+            return Recorded(None, (_advised(forward),))
         for _ in range(calls):
             fault = _call(session, recording, forward)
             if fault is not None:
-                return Recorded(None, (fault,))
+                return Recorded(None, (_advised(fault),))
     return Recorded(recording)
 
 
@@ -60,9 +66,13 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
             with torch.device(recording.device.kind):
                 built = target()
         except (Exception, SystemExit) as error:
-            return raised(session, error, request.model_span, f"{spelled} cannot be built")
+            return _ended(session, recording, error) or raised(
+                session, error, request.model_span, f"{spelled} cannot be built"
+            )
         target = target if _forward(built) is None else built
     if isinstance(target, torch.nn.Module):
+        if recording.recorder.fake:
+            to_meta(target)
         recording.adopt(target.eval())
     forward = _forward(target)
     if forward is None:
@@ -70,6 +80,19 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
             request.model_span, f"{spelled} is a {type(target).__name__}, which cannot be called"
         )
     return forward
+
+
+def _advised(diagnostic: Diagnostic) -> Diagnostic:
+    """With what to do where a package or an operator is not there."""
+    module = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", diagnostic.message)
+    operator = re.search(r"'_OpNamespace' '(\w+)' object has no attribute '(\w+)'", diagnostic.message)
+    if module:
+        how = f'a --fakes file can stand in for it: `missing_module("{module[1]}", ...)`'
+        return replace(diagnostic, help=how)
+    if operator:
+        name = f"{operator[1]}::{operator[2]}"
+        return replace(diagnostic, help=f'a --fakes file can register it: `@torch.library.custom_op("{name}", ...)`')
+    return diagnostic
 
 
 def _forward(target: Any) -> Callable[..., Any] | None:
@@ -84,7 +107,7 @@ def _inputs(session: Session, recording: Recording, forward: Callable[..., Any])
     inputs = load_inputs(session, cast(torch.nn.Module, model), device=recording.device.kind)
     if isinstance(inputs, Diagnostic):
         return inputs
-    if session.request.inputs_from is None:
+    if session.request.inputs_from is None and not recording.recorder.fake:
         with recording.recorder.silence():
             for tensor in inputs.kwargs.values():
                 _fill(tensor)
@@ -100,8 +123,6 @@ class _Function:
 
 def _fill(tensor: torch.Tensor) -> None:
     """Give a tensor small values, the same in every run: integers are zero, so that they index anything."""
-    if tensor.is_meta:
-        return
     if tensor.dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
         tensor.normal_(0.0, 0.1, generator=torch.Generator().manual_seed(_SEED))
     else:
@@ -117,5 +138,19 @@ def _call(session: Session, recording: Recording, forward: Callable[..., Any]) -
     try:
         recording.call(forward, given.pop)
     except (Exception, SystemExit) as error:
-        return raised(session, error, session.request.model_span, "forward() cannot be run on the virtual device")
-    return None
+        return _ended(session, recording, error) or raised(
+            session, error, session.request.model_span, "forward() cannot be run on the virtual device"
+        )
+    return _ended(session, recording)
+
+
+def _ended(session: Session, recording: Recording, error: BaseException | None = None) -> Diagnostic | None:
+    """Why a run without values came to its end, if it did; whatever exception left the user's code."""
+    refused = recording.recorder.refusals.errors
+    if not refused:
+        return None
+    first = refused[0]
+    related, notes = session.related(first), session.notes(error or first)
+    rule = run_rules.needs_values if isinstance(first, NeedsValuesError) else run_rules.needs_fake
+    span = related[0].span if related else session.request.model_span
+    return rule(span, str(first), related[1:], notes)

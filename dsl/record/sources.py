@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 Extent: TypeAlias = tuple[int, int, int, int]
@@ -55,7 +56,19 @@ def _bindings(target: ast.expr, value: ast.expr) -> dict[Extent, tuple[str, ...]
     """What `target = value` binds: of `a, b = f(), g()` each by itself."""
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return {_extent(part): _names(name) for name, part in zip(target.elts, value.elts, strict=True)}
-    return {_extent(value): _names(target)}
+    return {_extent(part): _names(target) for part in _alternatives(value)}
+
+
+def _alternatives(value: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that a value may come from: the branches of a condition, the element of a comprehension."""
+    yield value
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (*_alternatives(body), *_alternatives(orelse))
+        case ast.BoolOp(values=values):
+            yield from (part for each in values for part in _alternatives(each))
+        case ast.ListComp(elt=element):
+            yield from _alternatives(element)
 
 
 def _names(target: ast.expr) -> tuple[str, ...]:

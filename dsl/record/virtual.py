@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +15,11 @@ from streamsched.dsl.record import namespace
 from streamsched.dsl.record.capturing import graph_break
 from streamsched.dsl.record.device_mode import DeviceMode
 from streamsched.dsl.record.dispatch import launches
+from streamsched.dsl.record.kernels import forget_modules
 from streamsched.dsl.record.recorder import Recorder
 from streamsched.dsl.record.streams import VirtualStream
-from streamsched.dsl.trace.tracing.npu_stub import NAME, NoFakeError
+from streamsched.dsl.record.triton import launches_of_triton
+from streamsched.dsl.trace.tracing.npu_stub import NAME, NoFakeError, Stub
 
 _ABSENT = object()
 
@@ -36,17 +37,18 @@ def installed(recorder: Recorder) -> Iterator[None]:
         stack.enter_context(_replaced(torch._dynamo, {"graph_break": lambda msg="": graph_break(recorder)}))
         stack.enter_context(_module("torch.npu", npu))
         stack.enter_context(_methods(recorder))
+        stack.enter_context(launches_of_triton(recorder))
+        stack.callback(forget_modules)
         stack.enter_context(launches(recorder))
         stack.enter_context(DeviceMode(recorder))
         yield
 
 
-class _TorchNpu(ModuleType):
+class _TorchNpu(Stub):
     """`import torch_npu`: an operator that nobody has registered can be imported, as libraries do, and not called."""
 
     def __init__(self, npu: ModuleType) -> None:
-        super().__init__(NAME)
-        self.__spec__ = ModuleSpec(NAME, None)
+        super().__init__()
         self.npu = npu
 
     def __getattr__(self, name: str) -> Any:
@@ -120,6 +122,21 @@ def _methods(recorder: Recorder) -> Iterator[None]:
     def module_npu(module: torch.nn.Module, device: Any = None) -> torch.nn.Module:
         return module.to("npu")
 
+    true_address = torch.UntypedStorage.data_ptr
+
+    def data_ptr(storage: torch.UntypedStorage) -> int:
+        recorder.launches.address_taken(storage)
+        return true_address(storage)
+
+    def to_dlpack(tensor: torch.Tensor) -> Any:
+        return tensor.__dlpack__()
+
     tensor = {"npu": npu, "is_npu": property(is_npu), "record_stream": record_stream}
-    with _replaced(torch.Tensor, tensor), _replaced(torch.nn.Module, {"npu": module_npu}):
+    with (
+        _replaced(torch.Tensor, tensor),
+        _replaced(torch.nn.Module, {"npu": module_npu}),
+        _replaced(torch.UntypedStorage, {"data_ptr": data_ptr}),
+        _replaced(torch.utils.dlpack, {"to_dlpack": to_dlpack}),
+        _replaced(torch, {"to_dlpack": to_dlpack}),
+    ):
         yield

@@ -25,7 +25,7 @@ class NoFakeError(AttributeError):
 def npu_runs() -> bool:
     """Whether the real torch_npu runs in this process."""
     module = sys.modules.get(NAME)
-    return module is not None and not isinstance(module, _Stub)
+    return module is not None and not isinstance(module, Stub)
 
 
 @contextlib.contextmanager
@@ -33,7 +33,7 @@ def standing_in() -> Iterator[None]:
     """Have `import torch_npu` give the stub while the context lasts."""
     hidden = NAME in sys.modules
     before = sys.modules.get(NAME)
-    sys.modules[NAME] = _Stub()
+    sys.modules[NAME] = Stub()
     try:
         yield
     finally:
@@ -42,7 +42,7 @@ def standing_in() -> Iterator[None]:
             sys.modules[NAME] = before  # type: ignore[assignment]  # None marks a module that is not there
 
 
-class _Stub(ModuleType):
+class Stub(ModuleType):
     """`torch_npu.npu_xyz` is the op `npu::npu_xyz`."""
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audits import Auditor, Finding
@@ -20,9 +21,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Audite
     """Audit `m.py`, whose text is `source`."""
     monkeypatch.chdir(tmp_path)
 
-    def audit_source(source: str, *inputs: str, attribute: str = "M", target: str = "cuda", **options: int) -> Audited:
+    def audit_source(source: str, *inputs: str, attribute: str = "M", target: str = "cuda", **options: Any) -> Audited:
         Path("m.py").write_text(textwrap.dedent(source))
-        return audit(f"m.py:{attribute}", inputs, target=target, **options)  # type: ignore[arg-type]
+        return audit(f"m.py:{attribute}", inputs, target=target, **options)
 
     return audit_source
 
@@ -31,7 +32,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Audite
 def found(run: Callable[..., Audited]) -> Auditor:
     """The findings of an audit, remarks left out unless `remarks`."""
 
-    def find(source: str, *inputs: str, remarks: bool = False, **options: str) -> list[Finding]:
+    def find(source: str, *inputs: str, remarks: bool = False, **options: Any) -> list[Finding]:
         audited = run(source, *inputs, **options)
         lines = textwrap.dedent(source).splitlines()
         assert audited.program is not None, audited.diagnostics

@@ -1,0 +1,104 @@
+"""What is known of an operator before it is called, looked up once for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from streamsched.dsl.record import collectives
+from streamsched.dsl.trace.tracing.assembly import effects
+from streamsched.dsl.trace.tracing.collectives import is_wait
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of an operator. `out` tells that it is written and not read."""
+
+    name: str
+    written: bool
+    out: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator by its schema. `name` is without the namespace.
+
+    `silent` means that it does nothing on any device; `looks`, that it reads its operands' data; `changes`, that what
+    it writes is data; `reads_values`, that the host must wait for the result.
+    """
+
+    target: Any
+    name: str
+    parameters: tuple[Parameter, ...]
+    silent: bool
+    copies: bool
+    looks: bool
+    changes: bool
+    allocates: bool
+    reads_values: bool
+    indexes: bool
+    begins: bool
+    waits: bool
+
+    @classmethod
+    def of(cls, target: Any) -> Operator:
+        """What the schema of an overload says."""
+        full = effects.base_name(target)
+        arguments = target._schema.arguments
+        return cls(
+            target,
+            full.rpartition("::")[2],
+            tuple(Parameter(a.name, w, w and a.is_out) for a, w in ((a, effects.is_written(a)) for a in arguments)),
+            silent=effects.is_assert(target) or collectives.only_wraps(target),
+            copies=full == "aten::copy_",
+            looks=not effects.looks_at_metadata(target),
+            changes=not effects.changes_only_metadata(target),
+            allocates=effects.allocates(target),
+            reads_values=effects.depends_on_data(target),
+            indexes=full == "aten::index",
+            begins=collectives.begins(target),
+            waits=is_wait(target),
+        )
+
+    def operands(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Parameter, torch.Tensor]]:
+        """The tensors among the arguments of a call, each with its parameter."""
+        for parameter, value in zip(self.parameters, args, strict=False):
+            if isinstance(value, torch.Tensor | list | tuple):
+                for tensor in tensors(value):
+                    yield parameter, tensor
+        if kwargs:
+            for parameter in self.parameters[len(args) :]:
+                for tensor in tensors(kwargs.get(parameter.name)):
+                    yield parameter, tensor
+
+    def makes_host_wait(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the host must wait for the result of a call, to read it or to know how large it is."""
+        if not self.indexes:
+            return self.reads_values
+        indices = effects.argument_values(self.target, args, kwargs)["indices"]
+        return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in indices)
+
+
+class Operators:
+    """Every operator met so far."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Operator] = {}
+
+    def __getitem__(self, target: Any) -> Operator:
+        found = self._known.get(target)
+        if found is None:
+            found = self._known[target] = Operator.of(target)
+        return found
+
+
+def tensors(value: Any) -> list[torch.Tensor]:
+    """The tensors in what an operator takes or gives: one, or lists of them."""
+    if isinstance(value, torch.Tensor):
+        return [collectives.plain(value)]
+    if isinstance(value, list | tuple):
+        return [tensor for item in value if item is not None for tensor in tensors(item)]
+    return []
