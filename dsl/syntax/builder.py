@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
@@ -14,12 +14,15 @@ from streamsched.dsl.syntax.source import Fault, Source
 from streamsched.dsl.syntax.tree import (
     BeforeStatement,
     CostStatement,
+    DeviceFileStatement,
     DeviceStatement,
     DifferenceSelector,
     EdgeStatement,
     FakesStatement,
+    GraphsStatement,
     GroupSelector,
     GroupStatement,
+    HoldingStatement,
     IndexSelector,
     InputsFromStatement,
     InputSpec,
@@ -33,6 +36,7 @@ from streamsched.dsl.syntax.tree import (
     Name,
     NodeSelector,
     OpSelector,
+    OwnDeviceStatement,
     PlacementStatement,
     RangeSelector,
     ScheduleStatement,
@@ -110,7 +114,22 @@ class Builder:
                 return WorldStatement(self._int(ranks), span=span)
             case "cost", [group, duration]:
                 return CostStatement(self._name(group), self._microseconds(duration), span=span)
-        return self._about_groups(tree, span)
+        return self._about_cores(tree, span) or self._about_groups(tree, span)
+
+    def _about_cores(self, tree: Tree[Token], span: Span) -> Statement | None:
+        match tree.data, tree.children:
+            case "own_device", [name, *numbers]:
+                given = self._once(map(_tree, _given(numbers)))
+                return OwnDeviceStatement(self._name(name), tuple(given.items()), span=span)
+            case "device_file", [string]:
+                return DeviceFileStatement(self._string(string), span=span)
+            case "graphs", [count]:
+                return GraphsStatement(self._int(count), span=span)
+            case ("batch" | "collective") as kind, [selectors, cores]:
+                given = {} if cores is None else self._once(map(_tree, _given(_tree(cores).children)))
+                limits = given.get("aic"), given.get("aiv")
+                return HoldingStatement(str(kind), self._selectors(selectors), *limits, span=span)
+        return None
 
     def _about_groups(self, tree: Tree[Token], span: Span) -> Statement:
         match tree.data, tree.children:
@@ -137,12 +156,7 @@ class Builder:
         )
 
     def _stream(self, names: Node, options: Sequence[Node], span: Span) -> StreamStatement:
-        given: dict[str, int] = {}
-        for option in map(_tree, _given(options)):
-            for word, number in self._limits(option):
-                if word.text in given:
-                    self._fail(word.span, f"`{word.text}` is given twice")
-                given[word.text] = number
+        given = self._once(pair for option in map(_tree, _given(options)) for pair in _pairs(option))
         return StreamStatement(self._names(names), given.get("priority"), given.get("aic"), given.get("aiv"), span=span)
 
     def _selectors(self, node: Node) -> tuple[Selector, ...]:
@@ -246,10 +260,15 @@ class Builder:
             self._fail(self._span(token), "this duration has too many digits")
         return float(match[1]) * _MICROSECONDS[match[2]]
 
-    def _limits(self, option: Tree[Token]) -> list[tuple[Name, int]]:
-        """The words and numbers of `priority N` or of `cores aic N, aiv N`."""
-        pairs = map(_tree, _given(option.children)) if option.data == "cores" else [option]
-        return [(self._name(word), self._int(number)) for word, number in (pair.children for pair in pairs)]
+    def _once(self, pairs: Iterable[Tree[Token]]) -> dict[str, int]:
+        """The numbers of `aic N`, `priority N` and their like, by their words."""
+        given: dict[str, int] = {}
+        for word, number in (pair.children for pair in pairs):
+            name = self._name(word)
+            if name.text in given:
+                self._fail(name.span, f"`{name.text}` is given twice")
+            given[name.text] = self._int(number)
+        return given
 
     def _span(self, node: Tree[Token] | Token) -> Span:
         place = node if isinstance(node, Token) else node.meta
@@ -268,6 +287,11 @@ def _tree(node: Node) -> Tree[Token]:
 def _token(node: Node) -> Token:
     assert isinstance(node, Token), node
     return node
+
+
+def _pairs(option: Tree[Token]) -> list[Tree[Token]]:
+    """The pairs of a word and a number in `priority N` or in `cores aic N, aiv N`."""
+    return list(map(_tree, _given(option.children))) if option.data == "cores" else [option]
 
 
 def _given(nodes: Sequence[Node]) -> list[Tree[Token] | Token]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 STATEMENTS = (
     "schedule", "model", "fakes", "scope", "input", "inputs", "leaf", "target", "device", "sync", "memory", "trace",
-    "stream", "group", "world", "cost",
+    "stream", "group", "world", "cost", "graphs", "batch", "collective",
 )  # fmt: skip
 SELECTORS = ("module", "op", "value", "node", "line")
 

@@ -15,12 +15,15 @@ from streamsched.dsl.syntax.tree import (
     BeforeStatement,
     Comment,
     CostStatement,
+    DeviceFileStatement,
     DeviceStatement,
     DifferenceSelector,
     EdgeStatement,
     FakesStatement,
+    GraphsStatement,
     GroupSelector,
     GroupStatement,
+    HoldingStatement,
     IndexSelector,
     InputsFromStatement,
     InputSpec,
@@ -34,6 +37,7 @@ from streamsched.dsl.syntax.tree import (
     Name,
     NodeSelector,
     OpSelector,
+    OwnDeviceStatement,
     PlacementStatement,
     RangeSelector,
     Schedule,
@@ -95,6 +99,10 @@ def format_statement(statement: Statement) -> str:
             return f"target {name.text}"
         case DeviceStatement(name):
             return f"device {name.text}"
+        case OwnDeviceStatement(name, numbers):
+            return f"device {name.text} {{ {', '.join(f'{word} {number}' for word, number in numbers)} }}"
+        case DeviceFileStatement(path):
+            return f"device {_string(path)}"
         case SyncStatement(mode):
             return f"sync {mode}"
         case MemoryStatement(mode):
@@ -103,13 +111,20 @@ def format_statement(statement: Statement) -> str:
             return f"trace {mode}"
         case WorldStatement(ranks):
             return f"world {ranks}"
+        case GraphsStatement(count):
+            return f"graphs {count}"
         case CostStatement(group, microseconds):
             return f"cost {group.text} = {_duration(microseconds)}"
     return _about_groups(statement)
 
 
 def _about_groups(
-    statement: StreamStatement | GroupStatement | PlacementStatement | EdgeStatement | BeforeStatement,
+    statement: StreamStatement
+    | GroupStatement
+    | PlacementStatement
+    | EdgeStatement
+    | BeforeStatement
+    | HoldingStatement,
 ) -> str:
     match statement:
         case StreamStatement(names):
@@ -122,6 +137,9 @@ def _about_groups(
             return " -> ".join(map(_selectors, stages))
         case BeforeStatement(stages):
             return " before ".join(map(_selectors, stages))
+        case HoldingStatement(kind, selectors):
+            cores = _cores(statement)
+            return f"{kind} {_selectors(selectors)}" + (f" {cores}" if cores else "")
 
 
 def format_selector(selector: Selector) -> str:
@@ -190,10 +208,15 @@ def _spec(spec: InputSpec) -> str:
 
 
 def _limits(stream: StreamStatement) -> str:
-    cores = [f"{word} {number}" for word, number in (("aic", stream.aic), ("aiv", stream.aiv)) if number is not None]
     options = [] if stream.priority is None else [f"priority {stream.priority}"]
-    options += [f"cores {', '.join(cores)}"] if cores else []
+    options += filter(None, [_cores(stream)])
     return f" {{ {'; '.join(options)} }}" if options else ""
+
+
+def _cores(limited: StreamStatement | HoldingStatement) -> str:
+    """`cores aic N, aiv N`; empty where there is no limit."""
+    given = [f"{word} {number}" for word, number in (("aic", limited.aic), ("aiv", limited.aiv)) if number is not None]
+    return f"cores {', '.join(given)}" if given else ""
 
 
 def _duration(microseconds: float) -> str:

@@ -23,6 +23,7 @@ from streamsched.dsl.syntax.statement_rules import (
     missing_statement,
     not_supported_yet,
     repeated_statement,
+    unknown_device,
     unknown_dtype,
     unknown_target,
 )
@@ -61,6 +62,7 @@ NAME_RULES: tuple[Rule[[Names], Iterator[Diagnostic]], ...] = (
     circular_group,
     unknown_target,
     unknown_dtype,
+    unknown_device,
     default_stream,
     conflicting_inputs,
     invalid_value,

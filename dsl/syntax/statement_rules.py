@@ -12,14 +12,18 @@ from streamsched.dsl.rule import rule
 from streamsched.dsl.syntax.mends import insertion_before, lines_of, removal, removal_from_list
 from streamsched.dsl.syntax.tree import (
     CostStatement,
+    DeviceFileStatement,
     DeviceStatement,
     FakesStatement,
+    GraphsStatement,
+    HoldingStatement,
     InputsFromStatement,
     InputStatement,
     LineSelector,
     MemoryStatement,
     ModelStatement,
     NodeSelector,
+    OwnDeviceStatement,
     ScheduleStatement,
     ScopeStatement,
     Statement,
@@ -115,10 +119,13 @@ _ONCE = {
     FakesStatement: "fakes",
     TargetStatement: "target",
     DeviceStatement: "device",
+    OwnDeviceStatement: "device",
+    DeviceFileStatement: "device",
     SyncStatement: "sync",
     MemoryStatement: "memory",
     TraceStatement: "trace",
     WorldStatement: "world",
+    GraphsStatement: "graphs",
 }
 
 
@@ -126,8 +133,8 @@ _ONCE = {
 def repeated_statement(names: Names) -> Iterator[Diagnostic]:
     """A statement that may be given once is given again.
 
-    `schedule`, `model`, `fakes`, `scope`, `inputs from`, `target`, `device`, `sync`, `memory`, `trace` and `world` hold
-    for the whole schedule; of two of them one would be ignored.
+    `schedule`, `model`, `fakes`, `scope`, `inputs from`, `target`, `device`, `sync`, `memory`, `trace`, `world` and
+    `graphs` hold for the whole schedule; of two of them one would be ignored.
 
     Example:
 
@@ -208,6 +215,41 @@ def unknown_dtype(names: Names) -> Iterator[Diagnostic]:
             yield unknown_dtype.diagnostic(span, f"there is no dtype `{spec.dtype}`", help=advice, fix=fix)
 
 
+@rule("SYN114", "unknown-device", Severity.ERROR)
+def unknown_device(names: Names) -> Iterator[Diagnostic]:
+    """A device whose numbers are not known.
+
+    How many cores there are decides which ops may run at once. The devices of the table have the names that CANN gives
+    them, in any case: `ascend910b1` to `ascend910b4`, `ascend910_93` and its kinds, `ascend950` and its kinds.
+
+    Example:
+
+        device ascend910b5
+
+    Use instead the device that is meant, its numbers, or the file in which CANN states them:
+
+        device ascend910b3
+        device mine { aic 20, aiv 40 }
+        device "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/data/platform_config/Ascend910B3.ini"
+    """
+    for statement in names.schedule.statements:
+        if not isinstance(statement, DeviceStatement):
+            continue
+        from streamsched.dsl.devices import table  # needed only where a device is named
+
+        word = statement.name
+        if table.find(word.text) is None:
+            guess = nearest(word.text, table.names())
+            fix = Fix(f"write `{guess}`", (Edit(word.span, guess),)) if guess else None
+            yield unknown_device.diagnostic(
+                word.span,
+                f"there is no device `{word.text}`",
+                notes=(f"the devices are {', '.join(table.names())}",),
+                help=f"give its numbers: `device {word.text} {{ aic 20, aiv 40 }}`, or the path of CANN's file",
+                fix=fix,
+            )
+
+
 @rule("SYN110", "default-stream", Severity.ERROR)
 def default_stream(names: Names) -> Iterator[Diagnostic]:
     """`stream default` without a limit of cores, or with a priority.
@@ -273,8 +315,8 @@ def conflicting_inputs(names: Names) -> Iterator[Diagnostic]:
 def invalid_value(names: Names) -> Iterator[Diagnostic]:
     """A number or a string that is outside of what makes sense.
 
-    A limit of cores is 1 or more, a size 0 or more, the lines of a file count from 1 and do not run backwards, and the
-    name of a value or a node is not empty.
+    A limit of cores is 1 or more, as are the numbers of a device, which has both cube and vector cores; a size is 0 or
+    more, the lines of a file count from 1 and do not run backwards, and the name of a value or a node is not empty.
 
     Example:
 
@@ -289,13 +331,31 @@ def invalid_value(names: Names) -> Iterator[Diagnostic]:
             yield invalid_value.diagnostic(span, message)
 
 
+_AT_LEAST: dict[type, str] = {
+    StreamStatement: "a limit of cores is 1 or more",
+    HoldingStatement: "ops hold 0 cores or more",
+}
+
+
 def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
     """The places of `statement` where a value is invalid, with what is wrong."""
     match statement:
-        case StreamStatement():
+        case StreamStatement() | HoldingStatement():
             for word, number in (("aic", statement.aic), ("aiv", statement.aiv)):
-                if number is not None and number < 1:
-                    yield statement.span, f"a limit of cores is 1 or more, not `{word} {number}`"
+                if number is not None and number < isinstance(statement, StreamStatement):
+                    yield statement.span, f"{_AT_LEAST[type(statement)]}, not `{word} {number}`"
+        case OwnDeviceStatement(_, numbers):
+            for word, number in numbers:
+                if number < 1:
+                    yield statement.span, f"a number of a device is 1 or more, not `{word} {number}`"
+            missing = [word for word in ("aic", "aiv") if word not in dict(numbers)]
+            if missing:
+                yield statement.span, f"the device lacks {' and '.join(f'`{word} N`' for word in missing)}"
+        case DeviceFileStatement(""):
+            yield statement.span, "the path of the device's file is empty"
+        case GraphsStatement(count):
+            if count < 1:
+                yield statement.span, f"the number of graphs is 1 or more, not {count}"
         case InputStatement(specs):
             for spec in specs:
                 for dim in spec.dims:

@@ -229,6 +229,23 @@ class DeviceStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnDeviceStatement:
+    """`device NAME { aic N, aiv N, mhz N, bandwidth N, streams N }`. `numbers` are in the order of the text."""
+
+    name: Name
+    numbers: tuple[tuple[str, int], ...]
+    span: Span = field(compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFileStatement:
+    """`device "PATH"`: a file of CANN's `platform_config`, relative to the schedule."""
+
+    path: str
+    span: Span = field(compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class SyncStatement:
     """`sync explicit` or `sync auto`."""
 
@@ -320,6 +337,28 @@ class CostStatement:
     span: Span = field(compare=False, kw_only=True)
 
 
+@dataclass(frozen=True, slots=True)
+class GraphsStatement:
+    """`graphs N`: how many graphs of this schedule are captured in one process."""
+
+    count: int
+    span: Span = field(compare=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldingStatement:
+    """`batch a, b cores aic N, aiv N` or `collective a, b cores ...`: ops that hold cores while they wait.
+
+    A number that was not given is None.
+    """
+
+    kind: str  # "batch" or "collective"
+    selectors: tuple[Selector, ...]
+    aic: int | None
+    aiv: int | None
+    span: Span = field(compare=False, kw_only=True)
+
+
 Statement: TypeAlias = (
     ScheduleStatement
     | ModelStatement
@@ -330,6 +369,8 @@ Statement: TypeAlias = (
     | FakesStatement
     | TargetStatement
     | DeviceStatement
+    | OwnDeviceStatement
+    | DeviceFileStatement
     | SyncStatement
     | MemoryStatement
     | TraceStatement
@@ -340,6 +381,8 @@ Statement: TypeAlias = (
     | BeforeStatement
     | WorldStatement
     | CostStatement
+    | GraphsStatement
+    | HoldingStatement
 )
 
 

@@ -12,6 +12,7 @@ from streamsched.dsl.syntax.tree import (
     EdgeStatement,
     GroupSelector,
     GroupStatement,
+    HoldingStatement,
     IndexSelector,
     IntersectionSelector,
     Name,
@@ -73,7 +74,7 @@ def selectors_of(statement: Statement) -> Iterator[Selector]:
     match statement:
         case GroupStatement(_, selector):
             yield from _parts(selector)
-        case PlacementStatement(selectors):
+        case PlacementStatement(selectors) | HoldingStatement(_, selectors):
             for selector in selectors:
                 yield from _parts(selector)
         case EdgeStatement(stages) | BeforeStatement(stages):

@@ -63,6 +63,8 @@ def _statements() -> st.SearchStrategy:
     limits = st.none() | _numbers()
     dims = st.lists(st.integers(0, 10**6) | st.sampled_from(WORDS), max_size=5).map(tuple)
     specs = st.builds(tree.InputSpec, _list(_names()), st.sampled_from(["f16", "bool", "odd"]), dims, span=at)
+    keys = st.sampled_from(["aic", "aiv", "mhz", "bandwidth", "streams"])
+    numbers = st.dictionaries(keys, _numbers(), min_size=1).map(lambda given: tuple(given.items()))
     stages = st.lists(_list(_selectors()), min_size=2, max_size=3).map(tuple)
     return st.one_of(
         st.builds(tree.ScheduleStatement, _names(), span=at),
@@ -74,6 +76,8 @@ def _statements() -> st.SearchStrategy:
         st.builds(tree.FakesStatement, _strings(), span=at),
         st.builds(tree.TargetStatement, _names(), span=at),
         st.builds(tree.DeviceStatement, _names(), span=at),
+        st.builds(tree.OwnDeviceStatement, _names(), numbers, span=at),
+        st.builds(tree.DeviceFileStatement, _strings(), span=at),
         st.builds(tree.SyncStatement, st.sampled_from(["auto", "explicit"]), span=at),
         st.builds(tree.MemoryStatement, st.sampled_from(["auto", "record_stream", "join"]), span=at),
         st.builds(tree.TraceStatement, st.sampled_from(["compiled", "eager"]), span=at),
@@ -83,6 +87,15 @@ def _statements() -> st.SearchStrategy:
         st.builds(tree.EdgeStatement, stages, span=at),
         st.builds(tree.BeforeStatement, stages, span=at),
         st.builds(tree.WorldStatement, _numbers(), span=at),
+        st.builds(tree.GraphsStatement, _numbers(), span=at),
+        st.builds(
+            tree.HoldingStatement,
+            st.sampled_from(["batch", "collective"]),
+            _list(_selectors()),
+            limits,
+            limits,
+            span=at,
+        ),
         st.builds(
             tree.CostStatement, _names(), st.integers(0, 10**9).map(lambda thousandths: thousandths / 1000), span=at
         ),

@@ -134,7 +134,10 @@ def test_schedule_moves_to_the_top() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["schedule demo", 'model "m.py:b"', 'inputs from "m:f"', "target npu", "device d", "sync auto", "memory join"],
+    [
+        *("schedule demo", 'model "m.py:b"', 'inputs from "m:f"', "target npu", "sync auto", "memory join", "graphs 2"),
+        *("device ascend910b3", "device mine { aic 1, aiv 2 }", 'device "Ascend910B3.ini"'),
+    ],
 )
 def test_statements_that_may_be_given_once(line: str) -> None:
     once = HEAD if line in HEAD else f"{HEAD}{line}\n"

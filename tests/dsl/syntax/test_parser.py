@@ -147,6 +147,7 @@ KEYWORDS = [
     *("schedule", "model", "fakes", "scope", "input", "inputs", "leaf", "target", "device", "sync", "memory", "stream"),
     *("group", "world", "cost", "module", "op", "node", "line", "value", "from", "class", "explicit", "auto"),
     *("record_stream", "join", "priority", "cores", "aic", "aiv", "trace", "compiled", "eager"),
+    *("graphs", "batch", "collective", "mhz", "bandwidth", "streams"),
 ]
 
 

@@ -1,0 +1,1 @@
+"""The numbers of devices: a table, and CANN's own files."""
