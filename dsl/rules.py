@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streamsched.dsl.check.registry import RULES as CHECK_RULES
+from streamsched.dsl.plan.device import RULES as DEVICE_RULES
 from streamsched.dsl.plan.rules import RULES as PLAN_RULES
 from streamsched.dsl.record.rules import RULES as RECORD_RULES
 from streamsched.dsl.record.run_rules import RULES as RUN_RULES
@@ -34,6 +35,7 @@ def _by_code() -> dict[str, Rule[..., Any]]:
         *LEAF_RULES,
         *SCOPE_RULES,
         *PLAN_RULES,
+        *DEVICE_RULES,
         *CHECK_RULES,
         *RECORD_RULES,
         *RUN_RULES,

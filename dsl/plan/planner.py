@@ -8,6 +8,7 @@ from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.plan.assemble import assemble
 from streamsched.dsl.plan.collectives import collectives_of, ended, group_streams, settled, turns
 from streamsched.dsl.plan.dependence import dependencies, held_storages, name_dependencies
+from streamsched.dsl.plan.device import device_of
 from streamsched.dsl.plan.order import build, explain_cycle, issue_order
 from streamsched.dsl.plan.places import Locator
 from streamsched.dsl.plan.resolve import resolve
@@ -31,10 +32,11 @@ def plan(schedule: Schedule, trace: Trace, base: str, target: str | None = None)
     `base` is the schedule's folder, from which the trace's source files are named; `target` overrides the schedule's.
     The schedule must be free of syntax errors.
     """
-    settings = replace(settings_of(schedule, target), scoped=trace.scope is not None)
+    device, unread = device_of(schedule, base)
+    settings = replace(settings_of(schedule, target), scoped=trace.scope is not None, device=device)
     locator = Locator(trace, base)
     resolved = resolve(schedule, settings, trace, locator)
-    found = list(resolved.diagnostics)
+    found = [*unread, *resolved.diagnostics]
     if any(d.severity is Severity.ERROR for d in found):
         return Plan(None, tuple(found))
     collectives = collectives_of(trace, len(settings.streams))

@@ -12,12 +12,13 @@ from streamsched.dsl.plan.order import Precedence
 from streamsched.dsl.plan.places import Locator
 from streamsched.dsl.plan.select import Selecting, Selection, TraceIndex
 from streamsched.dsl.plan.settings import Settings
-from streamsched.dsl.program.steps import DEFAULT, Group
+from streamsched.dsl.program.steps import DEFAULT, Group, Holding
 from streamsched.dsl.syntax.formatter import format_selector
 from streamsched.dsl.syntax.tree import (
     BeforeStatement,
     EdgeStatement,
     GroupStatement,
+    HoldingStatement,
     PlacementStatement,
     Schedule,
     Selector,
@@ -39,6 +40,7 @@ class Resolved:
     groups: tuple[Group, ...]
     members: dict[int, tuple[int, ...]]
     precedences: tuple[Precedence, ...]
+    holdings: tuple[Holding, ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -70,6 +72,7 @@ def resolve(schedule: Schedule, settings: Settings, trace: Trace, locator: Locat
         groups.selections[name] = selecting.group(name)
     streams = _place(schedule, settings, groups, index, locator)
     precedences = _precedences(schedule, groups, index, locator)
+    holdings = _holdings(schedule, groups, index)
     members: dict[int, tuple[int, ...]] = {}
     for number, label in enumerate(groups.known):
         for op in groups.selections[label]:
@@ -81,6 +84,7 @@ def resolve(schedule: Schedule, settings: Settings, trace: Trace, locator: Locat
         tuple(groups.known.values()),
         members,
         tuple(precedences),
+        tuple(holdings),
         tuple(dict.fromkeys(selecting.diagnostics)),
     )
 
@@ -113,6 +117,22 @@ def _place(schedule: Schedule, settings: Settings, groups: _Groups, index: Trace
                     streams[op] = stream
             groups.known[label] = replace(groups.known[label], placed=statement.span, stream=stream)
     return streams
+
+
+def _holdings(schedule: Schedule, groups: _Groups, index: TraceIndex) -> list[Holding]:
+    """What is said of ops that hold cores. A selector without a kernel is reported."""
+    found: list[Holding] = []
+    for statement in schedule.statements:
+        if not isinstance(statement, HoldingStatement):
+            continue
+        for selector in statement.selectors:
+            label, selection = groups.of(selector)
+            if selection and not index.kernels(selection):
+                groups.selecting.diagnostics.append(rules.no_kernel(selector.span, label, f"`{statement.kind}`"))
+            number = list(groups.known).index(label)
+            limits = statement.aic, statement.aiv
+            found.append(Holding(number, statement.kind == "collective", *limits, statement.span))
+    return found
 
 
 def _precedences(schedule: Schedule, groups: _Groups, index: TraceIndex, locator: Locator) -> list[Precedence]:

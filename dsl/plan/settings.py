@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from streamsched.dsl.devices.device import Device
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.program.steps import Stream
 from streamsched.dsl.syntax.digest import digest
 from streamsched.dsl.syntax.tree import (
+    GraphsStatement,
     MemoryStatement,
     Schedule,
     ScheduleStatement,
@@ -32,6 +34,8 @@ class Settings:
     insert: Span
     digest: str
     scoped: bool = False  # the program is that of a part of the model
+    graphs: int = 1
+    device: Device | None = None
 
     @property
     def whole_graph(self) -> bool:
@@ -51,7 +55,7 @@ class Settings:
 def settings_of(schedule: Schedule, target: str | None = None) -> Settings:
     """The settings of `schedule`; `target` overrides its own."""
     span = schedule.span.start
-    chosen, sync, memory = DEFAULT_TARGET, "explicit", "auto"
+    chosen, sync, memory, graphs = DEFAULT_TARGET, "explicit", "auto", 1
     streams = {"default": Stream("default")}
     for statement in schedule.statements:
         match statement:
@@ -63,6 +67,8 @@ def settings_of(schedule: Schedule, target: str | None = None) -> Settings:
                 sync = mode
             case MemoryStatement(mode):
                 memory = mode
+            case GraphsStatement(count):
+                graphs = count
             case StreamStatement(names, priority, aic, aiv):
                 for name in names:
                     streams[name.text] = Stream(name.text, name.span, priority, aic, aiv)
@@ -77,4 +83,5 @@ def settings_of(schedule: Schedule, target: str | None = None) -> Settings:
         span,
         schedule.span.end,
         digest(schedule),
+        graphs=graphs,
     )

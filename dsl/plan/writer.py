@@ -74,6 +74,9 @@ class Writer:
             self.trace,
             settings.digest,
             settings.inside_graph,
+            settings.device,
+            settings.graphs,
+            self.resolved.holdings,
         )
 
     @cached_property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from streamsched.dsl.devices.device import Device
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.trace.model import NONE, Dim, StorageKind, Trace
 
@@ -76,6 +77,21 @@ class Group:
     span: Span
     placed: Span | None = None
     stream: int = DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What the schedule says of the ops of `group`: that they communicate, or else that they run in batch mode.
+
+    Either way they hold cores while they wait for others: `aic` cube cores and `aiv` vector cores, None where it is not
+    said how many.
+    """
+
+    group: int
+    collective: bool
+    aic: int | None
+    aiv: int | None
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +184,8 @@ class Program:
     `span` is where the program as a whole was asked for (the `schedule` statement), `insert` the empty span where a
     statement can be added, if there is a text to add it to. `whole_graph` tells that one graph holds the whole
     program (npugraph_ex over the whole model), so that outputs leave it by copy; `inside_graph` that one graph holds it
-    among others (npugraph_ex, a part of the model), so that inputs and outputs are the graph's own memory.
+    among others (npugraph_ex, a part of the model), so that inputs and outputs are the graph's own memory. `device` is
+    None where the schedule names none; `graphs` are how many graphs of the program one process captures.
     """
 
     name: str
@@ -185,6 +202,9 @@ class Program:
     trace: Trace | None = None
     schedule_digest: str = ""  # SHA-256 of the schedule's tree, comments left out
     inside_graph: bool = False
+    device: Device | None = None
+    graphs: int = 1
+    holdings: tuple[Holding, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.streams and self.streams[DEFAULT].name == "default", "stream 0 is `default`"

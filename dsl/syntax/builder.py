@@ -126,7 +126,7 @@ class Builder:
             case "graphs", [count]:
                 return GraphsStatement(self._int(count), span=span)
             case ("batch" | "collective") as kind, [selectors, cores]:
-                given = {} if cores is None else self._once(map(_tree, _given(_tree(cores).children)))
+                given = self._once(_pairs(cores))
                 limits = given.get("aic"), given.get("aiv")
                 return HoldingStatement(str(kind), self._selectors(selectors), *limits, span=span)
         return None
@@ -289,9 +289,12 @@ def _token(node: Node) -> Token:
     return node
 
 
-def _pairs(option: Tree[Token]) -> list[Tree[Token]]:
-    """The pairs of a word and a number in `priority N` or in `cores aic N, aiv N`."""
-    return list(map(_tree, _given(option.children))) if option.data == "cores" else [option]
+def _pairs(option: Node) -> list[Tree[Token]]:
+    """The pairs of a word and a number in `priority N` or in `cores aic N, aiv N`; none where it was left out."""
+    if option is None:
+        return []
+    tree = _tree(option)
+    return list(map(_tree, _given(tree.children))) if tree.data == "cores" else [tree]
 
 
 def _given(nodes: Sequence[Node]) -> list[Tree[Token] | Token]:
