@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from streamsched.dsl.program.clocks import clocks
+from streamsched.dsl.program.clocks import Clocks, clocks
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.trace.model import StorageKind
 
@@ -20,17 +20,16 @@ def collectives(program: Program) -> tuple[int, ...]:
     return tuple(i for i, step in steps if step.kind is StepKind.LAUNCH and not groups.isdisjoint(step.writes))
 
 
-def unordered(program: Program, begun: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The collectives of `begun`, each with the next, that no sync orders. All are ordered if each is with the next.
-
-    The queue of a process group is left aside: it is an order only for what is issued from one stream.
-    """
-    if len(begun) < 2:
-        return
-    order = clocks(_by_issuer(program))
+def unordered(order: Clocks, begun: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The collectives of `begun`, each with the next, that no sync orders. All are ordered if each is with the next."""
     for first, second in pairwise(begun):
         if not order.before(first, second):
             yield first, second
+
+
+def clocks_by_issuer(program: Program) -> Clocks:
+    """The clocks of `program`; a process group's queue is an order only for what is issued from one stream."""
+    return clocks(_by_issuer(program))
 
 
 def _by_issuer(program: Program) -> Program:

@@ -7,11 +7,15 @@ from functools import cached_property
 
 from streamsched.dsl.check.accesses import Race, missing_waits
 from streamsched.dsl.check.bounds import Bounds, bounds_of
-from streamsched.dsl.check.communication import collectives, unordered
+from streamsched.dsl.check.communication import clocks_by_issuer, collectives, unordered
 from streamsched.dsl.check.groups import Extent, extents, new_groups
+from streamsched.dsl.check.holders import Holder, holders
 from streamsched.dsl.check.lifetimes import Reuse, reuses
+from streamsched.dsl.check.overloads import Overload, overloads
 from streamsched.dsl.program.clocks import Clocks, clocks
 from streamsched.dsl.program.steps import Program, StepKind
+from streamsched.dsl.trace.costs import Cost, cost_of
+from streamsched.dsl.trace.model import NONE
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,34 @@ class Facts:
     @cached_property
     def unordered_collectives(self) -> tuple[tuple[int, int], ...]:
         """The pairs of consecutive collectives that nothing orders."""
-        return tuple(unordered(self.program, self.collectives))
+        return tuple(unordered(self.issuer_clocks, self.collectives)) if len(self.collectives) > 1 else ()
+
+    @cached_property
+    def issuer_clocks(self) -> Clocks:
+        """Happens-before, the queues of process groups left aside but for what is issued from one stream."""
+        grouped = any(stream.of_group for stream in self.program.streams)
+        return clocks_by_issuer(self.program) if grouped else self.clocks
+
+    @cached_property
+    def holders(self) -> tuple[Holder, ...]:
+        """What holds cores while it waits for others."""
+        return holders(self.program)
+
+    @cached_property
+    def overloads(self) -> tuple[Overload, ...]:
+        """The sets of ops that may run at once and hold more cores than there are."""
+        return tuple(overloads(self.program, self.holders, lambda: self.issuer_clocks))
+
+    def cost(self, step: int) -> Cost | None:
+        """What a step costs by its shapes; None where that is not known."""
+        if step not in self._costs:
+            trace, op = self.program.trace, self.program.steps[step].op
+            self._costs[step] = None if trace is None or op == NONE else cost_of(trace.ops[op], trace)
+        return self._costs[step]
+
+    @cached_property
+    def _costs(self) -> dict[int, Cost | None]:
+        return {}
 
     @cached_property
     def reuses(self) -> tuple[Reuse, ...]:
@@ -80,4 +111,5 @@ class Facts:
         """By step: what a new group for it alone is to be called, for the steps that miss an order."""
         ends = [index for races in self.missing for index in (races[0].before, races[0].after)]
         ends += [index for pair in self.unordered_collectives for index in pair]
+        ends += [index for overload in self.overloads for index in overload.ends]
         return new_groups(self.program, dict.fromkeys(ends))

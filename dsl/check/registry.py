@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from streamsched.dsl.check import capture, collectives, memory, ordering, target
+from streamsched.dsl.check import capture, collectives, gains, memory, ordering, resources, target
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.program.steps import Program
 
-RULES = (*ordering.RULES, *collectives.RULES, *memory.RULES, *capture.RULES, *target.RULES)
+RULES = (
+    *ordering.RULES,
+    *collectives.RULES,
+    *memory.RULES,
+    *capture.RULES,
+    *resources.RULES,
+    *gains.RULES,
+    *target.RULES,
+)
 
 
 def check(program: Program) -> tuple[Diagnostic, ...]:

@@ -205,7 +205,7 @@ def test_unforked_and_unjoined_are_left_to_capture(findings):
         exit mm
         """
     )
-    assert {d.code for d in found} == {"CAP101", "CAP102", "MEM103"}
+    assert {d.code for d in found} == {"CAP101", "CAP102", "MEM103", "PRF101"}
 
 
 GROUPS = """
