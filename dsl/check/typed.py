@@ -16,6 +16,13 @@ def api(program: Program) -> str:
 def sync_between(program: Program, before: int, after: int) -> str:
     """How to let the stream of step `after` wait for step `before`."""
     first, second = name(program, before), name(program, after)
+    begun = program.steps[before]
+    if is_hand_written(program) and begun.issuer != begun.stream:
+        where = stream(program, program.steps[after].issuer)
+        return (
+            f"wait for {first} where {where} is current, before {second}: `work.wait()` with what `async_op=True` "
+            "returns, or `wait_tensor` for a functional collective"
+        )
     return sync(program, program.steps[before].issuer, first, program.steps[after].issuer, second)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._C._distributed_c10d import ProcessGroup, Work
 from torch.distributed._functional_collectives import AsyncCollectiveTensor
 
 from streamsched.dsl.program import via
@@ -24,6 +26,15 @@ def begins(func: Any) -> bool:
     return is_unordered(func) or (is_collective(func) and any(a.name == _GROUP for a in func._schema.arguments))
 
 
+def fills(func: Any, parameter: str) -> tuple[bool, bool]:
+    """Whether an operator of `torch.distributed` writes a parameter, and whether it does so without reading it."""
+    name = func._schema.name.rpartition("::")[2]
+    if parameter.startswith("output"):
+        return True, True
+    in_place = parameter == "tensors" and name != "send"
+    return in_place, in_place and name.startswith("recv")
+
+
 def only_wraps(func: Any) -> bool:
     """Whether an operator of the collectives' does nothing on the device."""
     return is_collective(func) and not begins(func)
@@ -40,14 +51,30 @@ def without_values() -> dict[Any, Callable[..., Any]]:
     return {ops.wait_tensor.default: plain, ops._wrap_tensor_autograd.default: AsyncCollectiveTensor}
 
 
+@dataclass(frozen=True, slots=True)
+class _Handle:
+    """A collective that was begun, by its handle, which is kept so that no other gets its place in memory."""
+
+    work: Any
+    stream: int
+    values: dict[str, Any]
+
+
+def _work(result: Any) -> Any:
+    """The handle in what an operator of `torch.distributed` gives, as user code has it; None if there is none."""
+    last = result[-1] if isinstance(result, list | tuple) and result else result
+    return Work.unbox(last) if isinstance(last, torch.ScriptObject) else None
+
+
 class Groups:
-    """The process groups met so far, and the functional collectives that nothing has waited for."""
+    """The process groups met so far, and the collectives that something may still wait for."""
 
     def __init__(self, device: Device, memory: Memory) -> None:
         self._device = device
         self._memory = memory
         self._storages: dict[str, int] = {}
-        self._pending: dict[int, tuple[int, tuple[int, ...]]] = {}
+        self._pending: dict[int, tuple[int, tuple[int, ...]]] = {}  # functional ones, by a storage that they fill
+        self._handles: dict[int, _Handle] = {}
 
     def begin(
         self,
@@ -57,8 +84,9 @@ class Groups:
         reads: Iterable[int],
         writes: Iterable[int],
         launch: Callable[[str, Iterable[int], Iterable[int]], Entry],
+        result: Any,
     ) -> None:
-        """Begin a collective on its group's stream; what is no functional one is waited for at once."""
+        """Begin a collective on its group's stream; what has no handle is waited for at once."""
         label, storage = self._group(values)
         read, written = tuple(reads), tuple(writes)
         issuer, stream = self._device.current, self._device.group_stream(label)
@@ -70,8 +98,27 @@ class Groups:
             self._device.log.add(kept)
         if is_collective(func):
             self._pending.update(dict.fromkeys(written, (stream, (*read, *written))))
+            return
+        work = _work(result)
+        if work is not None:
+            self._handles[id(work)] = _Handle(work, stream, values)
         else:
             self._device.order(stream, issuer, via.COLLECTIVE)
+
+    def wait_for(self, work: Any) -> None:
+        """Let the current stream wait for the collective of a handle, if that is one of the device's."""
+        handle = self._handles.get(id(work))
+        if handle is not None:
+            self._device.order(handle.stream, self._device.current, via.COLLECTIVE)
+
+    def filled(self, work: Any) -> list[torch.Tensor]:
+        """The tensors that the collective of a handle fills."""
+        handle = self._handles.get(id(work))
+        if handle is None:
+            return []
+        names = ("output_tensors", "output_tensor", "tensors")
+        given: Any = next((handle.values[name] for name in names if name in handle.values), [])
+        return [given] if isinstance(given, torch.Tensor) else list(given)
 
     def wait(self, storages: Iterable[int]) -> None:
         """Let the current stream wait for the collective that fills `storages`."""
@@ -81,8 +128,8 @@ class Groups:
                 self._device.order(found[0], self._device.current, via.COLLECTIVE)
 
     def _group(self, values: dict[str, Any]) -> tuple[str, int]:
-        given = values.get("group_name", values.get("process_group"))
-        name = given if isinstance(given, str) else str(getattr(given, "group_name", "default"))
+        given: Any = values.get("group_name", values.get("process_group"))
+        name = given if isinstance(given, str) else str(ProcessGroup.unbox(given).group_name)
         label = f"group {name}"
         if label not in self._storages:
             self._storages[label] = len(self._memory.blocks)

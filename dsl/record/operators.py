@@ -10,7 +10,7 @@ import torch
 
 from streamsched.dsl.record import collectives
 from streamsched.dsl.trace.tracing.assembly import effects
-from streamsched.dsl.trace.tracing.collectives import is_wait
+from streamsched.dsl.trace.tracing.collectives import is_unordered, is_wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Operator:
         return cls(
             target,
             full.rpartition("::")[2],
-            tuple(Parameter(a.name, w, w and a.is_out) for a, w in ((a, effects.is_written(a)) for a in arguments)),
+            tuple(_parameter(target, argument) for argument in arguments),
             silent=effects.is_assert(target) or collectives.only_wraps(target),
             copies=full == "aten::copy_",
             looks=not effects.looks_at_metadata(target),
@@ -80,6 +80,13 @@ class Operator:
             return self.reads_values
         indices = effects.argument_values(self.target, args, kwargs)["indices"]
         return any(index is not None and index.dtype in (torch.bool, torch.uint8) for index in indices)
+
+
+def _parameter(target: Any, argument: torch.Argument) -> Parameter:
+    if is_unordered(target):  # the schemas of `torch.distributed` do not tell what is written
+        return Parameter(argument.name, *collectives.fills(target, argument.name))
+    written = effects.is_written(argument)
+    return Parameter(argument.name, written, written and argument.is_out)
 
 
 class Operators:

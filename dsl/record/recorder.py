@@ -92,7 +92,7 @@ class Recorder:
             self.groups.wait(reads)
         elif operator.begins:
             values = effects.argument_values(func, args, kwargs)
-            self.groups.begin(func, values, name, reads, writes, self.launch)
+            self.groups.begin(func, values, name, reads, writes, self.launch, result)
         elif operator.allocates:
             self.allocate(fresh)
         elif writes or waits:

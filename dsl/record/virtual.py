@@ -15,13 +15,13 @@ from streamsched.dsl.record import namespace
 from streamsched.dsl.record.capturing import graph_break
 from streamsched.dsl.record.device_mode import DeviceMode
 from streamsched.dsl.record.dispatch import launches
+from streamsched.dsl.record.distributed import distributed
 from streamsched.dsl.record.kernels import forget_modules
 from streamsched.dsl.record.recorder import Recorder
+from streamsched.dsl.record.replacing import replaced
 from streamsched.dsl.record.streams import VirtualStream
 from streamsched.dsl.record.triton import launches_of_triton
 from streamsched.dsl.trace.tracing.npu_stub import NAME, NoFakeError, Stub
-
-_ABSENT = object()
 
 
 @contextlib.contextmanager
@@ -31,12 +31,13 @@ def installed(recorder: Recorder) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.compiler.set_stance("force_eager"))  # it imports what looks at torch.cuda
         stack.enter_context(_module(NAME, _TorchNpu(npu)))
-        stack.enter_context(_replaced(torch.cuda, namespace.namespace(recorder, "cuda")))
-        stack.enter_context(_replaced(torch, {**namespace.generic(recorder), "npu": npu}))
-        stack.enter_context(_replaced(torch.accelerator, namespace.accelerator(recorder)))
-        stack.enter_context(_replaced(torch._dynamo, {"graph_break": lambda msg="": graph_break(recorder)}))
+        stack.enter_context(replaced(torch.cuda, namespace.namespace(recorder, "cuda")))
+        stack.enter_context(replaced(torch, {**namespace.generic(recorder), "npu": npu}))
+        stack.enter_context(replaced(torch.accelerator, namespace.accelerator(recorder)))
+        stack.enter_context(replaced(torch._dynamo, {"graph_break": lambda msg="": graph_break(recorder)}))
         stack.enter_context(_module("torch.npu", npu))
         stack.enter_context(_methods(recorder))
+        stack.enter_context(distributed(recorder))
         stack.enter_context(launches_of_triton(recorder))
         stack.callback(forget_modules)
         stack.enter_context(launches(recorder))
@@ -75,21 +76,6 @@ def _npu_module(recorder: Recorder) -> ModuleType:
     vars(module).update(namespace.namespace(recorder, "npu"))
     vars(module).update(namespace.npu_only(recorder))
     return module
-
-
-@contextlib.contextmanager
-def _replaced(owner: Any, attributes: dict[str, Any]) -> Iterator[None]:
-    before = {name: vars(owner).get(name, _ABSENT) for name in attributes}
-    for name, value in attributes.items():
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is _ABSENT:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, value)
 
 
 @contextlib.contextmanager
@@ -133,10 +119,10 @@ def _methods(recorder: Recorder) -> Iterator[None]:
 
     tensor = {"npu": npu, "is_npu": property(is_npu), "record_stream": record_stream}
     with (
-        _replaced(torch.Tensor, tensor),
-        _replaced(torch.nn.Module, {"npu": module_npu}),
-        _replaced(torch.UntypedStorage, {"data_ptr": data_ptr}),
-        _replaced(torch.utils.dlpack, {"to_dlpack": to_dlpack}),
-        _replaced(torch, {"to_dlpack": to_dlpack}),
+        replaced(torch.Tensor, tensor),
+        replaced(torch.nn.Module, {"npu": module_npu}),
+        replaced(torch.UntypedStorage, {"data_ptr": data_ptr}),
+        replaced(torch.utils.dlpack, {"to_dlpack": to_dlpack}),
+        replaced(torch, {"to_dlpack": to_dlpack}),
     ):
         yield
