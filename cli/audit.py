@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from streamsched.cli import console
+from streamsched.cli.choosing import Choice, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
 
 
@@ -23,6 +24,7 @@ from streamsched.cli.reporting import Output, publish, with_output
 @click.option("--fakes", default="", metavar="FILE", help="What registers operators that are not installed here.")
 @click.option("--fake", is_flag=True, help="Run without values, for a model of any size.")
 @click.option("--world", type=click.IntRange(1), help="Run as one of so many ranks, for code that communicates.")
+@with_choice
 @with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of code that cannot be run.")
 def command(
@@ -36,6 +38,7 @@ def command(
     world: int | None,
     verbose: bool,
     output: Output,
+    choice: Choice,
 ) -> int:
     """Run a hand-written forward() on a virtual device, and check its streams, events and memory.
 
@@ -51,6 +54,8 @@ def command(
     if bool(inputs) and bool(inputs_from):
         raise click.UsageError("inputs come from --input or from --inputs-from, not from both")
     from streamsched.dsl.audit import audit
+    from streamsched.dsl.linting import tell_of_code
+    from streamsched.dsl.pipeline import config_of
 
     audited = audit(
         model,
@@ -64,5 +69,9 @@ def command(
         verbose=verbose,
         in_process=True,
     )
-    publish(audited.diagnostics, audited.texts, output)
-    return output.exit_code(audited.diagnostics) if audited.program is not None else console.ABNORMAL
+    file = model.rsplit(":", 1)[0]
+    config, wrong = config_of(file)
+    found, complete = (*wrong, *audited.diagnostics), audited.program is not None and not wrong
+    told = tell_of_code(found, choice.over(config), [file], console.reader(audited.texts), complete)
+    publish(told.left, told.found, audited.texts, output)
+    return output.exit_code(told.left) if audited.program is not None else console.ABNORMAL

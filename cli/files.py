@@ -11,15 +11,17 @@ from streamsched.cli.console import Failure
 from streamsched.dsl.files import STDIN, SUFFIX
 
 
-def find_schedules(paths: Iterable[str]) -> list[str]:
+def find_schedules(paths: Iterable[str], excluded: Callable[[str], bool] = lambda path: False) -> list[str]:
     """The schedules that `paths` name: files as they are, folders searched for `*.sched`, each file once, in order.
 
-    No path stands for the current folder. Hidden folders are not searched. Fails where there is nothing to do.
+    No path stands for the current folder. Hidden folders are not searched, and files that are `excluded` are not found
+    by searching. Fails where there is nothing to do.
     """
     named = list(paths) or ["."]
     found: dict[str, str] = {}
     for path in named:
-        for file in _search(path) if os.path.isdir(path) else [path]:
+        searched = (file for file in _search(path) if not excluded(file)) if os.path.isdir(path) else [path]
+        for file in searched:
             found.setdefault(file if file == STDIN else os.path.realpath(file), file)
     if not found:
         raise Failure(f"no {SUFFIX} files under {', '.join(named)}")

@@ -35,11 +35,12 @@ def command(schedule: str, output: str | None, check: bool, target: str | None) 
         raise click.UsageError("--check compares with a file; say which with -o FILE")
     if output is not None:
         files.check_output(schedule, output)
+    from streamsched.dsl.linting import remarks_on
     from streamsched.dsl.pipeline import load
 
     with console.tracing() as progress:
         loaded = load(schedule, target=target, progress=progress)
-    console.print_report(console.worth_telling(loaded.diagnostics), [loaded.file], sys.stderr)
+    console.print_report(console.worth_telling(remarks_on(loaded)), [loaded.file], sys.stderr)
     if loaded.failed or loaded.program is None:
         return console.FINDINGS
 

@@ -2,49 +2,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
 
 from streamsched.cli import console, files
+from streamsched.cli.choosing import Choice, statements, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
-from streamsched.dsl.files import ReadError
+from streamsched.dsl.files import STDIN, ReadError, ScheduleFile, read_schedule
+from streamsched.dsl.syntax.statement_rules import TARGETS
 
 if TYPE_CHECKING:
-    from streamsched.dsl.diagnostic import Diagnostic
-    from streamsched.dsl.files import ScheduleFile
+    from streamsched.dsl.linting import Linted
 
 
 @click.command("lint")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--fix", is_flag=True, help="Apply the fixes that are safe.")
+@click.option("--unsafe-fixes", is_flag=True, help="Apply the others, too; look at what they do.")
+@click.option("--diff", is_flag=True, help="Write nothing; print what fixes would change, and exit with 1 if anything.")
+@with_choice
+@click.option("--exclude", multiple=True, metavar="GLOB", help="Pass over such files and folders in a search.")
+@click.option("--target", type=click.Choice(TARGETS), help="Check for this target, not the schedules' own.")
+@click.option("--device", help="Check for this device, not the schedules' own.")
+@click.option("--sync", type=click.Choice(["explicit", "auto"]), help="Check as if the schedules said so.")
+@click.option("--baseline", metavar="FILE", help="Tell of no finding that this file knows.")
+@click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, as known from now on.")
 @with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of a model that cannot be traced.")
-def command(paths: tuple[str, ...], verbose: bool, output: Output) -> int:
+def command(
+    paths: tuple[str, ...],
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    exclude: tuple[str, ...],
+    target: str | None,
+    device: str | None,
+    sync: str | None,
+    baseline: str | None,
+    write_baseline: str | None,
+    verbose: bool,
+    output: Output,
+    choice: Choice,
+) -> int:
     """Check schedules against their traced models.
 
     PATH is a schedule, a folder to search for *.sched files, or - for standard input; without one, the current folder.
     A schedule without a saved trace is traced first. Exits with 1 if there are errors or warnings. Remarks (severity
-    info) are findings of neither kind; JSON and SARIF always have them.
+    info) are findings of neither kind; JSON and SARIF always have them. Options come before what [tool.streamsched] in
+    the nearest pyproject.toml says.
 
     \b
     Example:
         streamsched lint examples/
-        streamsched lint model.sched --output-format sarif -o findings.sarif
+        streamsched lint --fix model.sched
+        streamsched lint --select ORD,MEM --output-format sarif -o findings.sarif
     """
-    from streamsched.dsl.pipeline import load
+    from streamsched.dsl.linting import fixed, lint
 
-    found: list[Diagnostic] = []
-    schedules: list[ScheduleFile] = []
-    unreadable = False
-    for path in files.find_schedules(paths):
+    over = statements(device, sync)
+    fixes = fix or unsafe_fixes or diff
+
+    def check(file: ScheduleFile) -> Linted:
+        with console.tracing() as progress:
+            return lint(file, target=target, over=over, adjust=choice.over, verbose=verbose, progress=progress)
+
+    schedules, code = _read(files.find_schedules(paths, _excluded(exclude)))
+    linted = [fixed(file, check, unsafe_fixes) if fixes else check(file) for file in schedules]
+    if diff:
+        from streamsched.cli.fixing import show_changes
+
+        return max(code, show_changes(schedules, linted))
+    if fixes:
+        from streamsched.cli.fixing import write_changes
+
+        write_changes(linted, output.quiet)
+        output = output.talking() if STDIN in paths else output
+    return max(code, _tell(linted, baseline, write_baseline, output))
+
+
+def _excluded(globs: tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether a search passes over a file: by the globs of the command line, else by the settings of its project."""
+    from streamsched.dsl.config.config import Config
+    from streamsched.dsl.pipeline import config_of
+
+    return Config(exclude=globs).excludes if globs else lambda file: config_of(file)[0].excludes(file)
+
+
+def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], int]:
+    """The schedules that can be read, and the exit code of those that cannot."""
+    schedules, code = [], console.CLEAN
+    for path in paths:
         try:
-            with console.tracing() as progress:
-                loaded = load(path, verbose=verbose, progress=progress)
+            schedules.append(read_schedule(path))
         except ReadError as error:
             console.say(f"error: {error}")
-            unreadable = True
-            continue
-        found += loaded.diagnostics
-        schedules.append(loaded.file)
-    publish(found, schedules, output)
-    return console.ABNORMAL if unreadable else output.exit_code(found)
+            code = console.ABNORMAL
+    return schedules, code
+
+
+def _tell(linted: list[Linted], baseline: str | None, write_baseline: str | None, output: Output) -> int:
+    """Print what is told, less what is known already, or known from now on."""
+    tolds = [each.told for each in linted]
+    if baseline is not None:
+        from streamsched.cli.known import without_known
+
+        tolds = without_known(tolds, [each.file.path for each in linted], baseline, output.quiet)
+    if write_baseline is not None:
+        from streamsched.cli.known import write_known
+
+        tolds = write_known(tolds, write_baseline, output.quiet)
+    left = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.left)
+    found = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.found)
+    publish(left, found, [text for each in linted for text in (each.file, *each.texts)], output)
+    return output.exit_code(left)

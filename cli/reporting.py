@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import IO, Any
 
 import click
 
@@ -22,7 +22,10 @@ _COUNTED = ("text", "concise", "json")
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """How findings are printed. `remarks` asks for those of severity info, which some formats have always."""
+    """How findings are printed. `remarks` asks for those of severity info, which some formats have always.
+
+    `file` is `-` for stdout, empty for stderr.
+    """
 
     format: str = "text"
     file: str = STDIN
@@ -30,6 +33,10 @@ class Output:
     quiet: bool = False
     exit_zero: bool = False
     remarks: bool = False
+
+    def talking(self) -> Output:
+        """The same on stderr, where stdout is for data and no file is named."""
+        return replace(self, file="") if self.file == STDIN else self
 
     def shows(self, diagnostic: Diagnostic) -> bool:
         """Whether this finding is printed."""
@@ -74,20 +81,20 @@ def with_output(function: Callable[..., int]) -> Callable[..., int]:
     return decorated
 
 
-def publish(found: Iterable[Diagnostic], checked: Iterable[ScheduleFile], output: Output) -> None:
-    """Print findings; `checked` are the schedules that were checked, or the texts that spans may speak of."""
-    everything = tuple(console.in_order(found))
+def publish(
+    told: Iterable[Diagnostic], found: Iterable[Diagnostic], checked: Iterable[ScheduleFile], output: Output
+) -> None:
+    """Print the findings that are told of those that were found.
+
+    `checked` are the schedules that were checked, or the texts that spans may speak of.
+    """
     texts = list(checked)
-    report = Report(
-        tuple(diagnostic for diagnostic in everything if output.shows(diagnostic)),
-        console.reader(texts),
-        tuple(text.path for text in texts),
-        _rule,
-        everything,
-    )
+    in_order = tuple(console.in_order(told))
+    shown = tuple(diagnostic for diagnostic in in_order if output.shows(diagnostic))
+    report = Report(shown, console.reader(texts), tuple(text.path for text in texts), _rule, tuple(found))
     _write(_rendered(report, output), output)
     if not output.quiet and output.format == "text" and not output.statistics:
-        _say_summary(report)
+        _say_summary(report, len(in_order) - len(shown))
 
 
 def _rendered(report: Report, output: Output) -> str:
@@ -96,26 +103,31 @@ def _rendered(report: Report, output: Output) -> str:
 
         return statistics.render_json(report) if output.format == "json" else statistics.render(report)
     if output.format == "text":
-        return console.readable(report, sys.stdout if output.file == STDIN else None)
+        return console.readable(report, _stream(output))
     return renderer(output.format)(report)
 
 
+def _stream(output: Output) -> IO[str] | None:
+    """Where findings are printed; None for a file."""
+    return {STDIN: sys.stdout, "": sys.stderr}.get(output.file)
+
+
 def _write(text: str, output: Output) -> None:
-    if output.file == STDIN:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+    stream = _stream(output)
+    if stream is not None:
+        stream.write(text)
+        stream.flush()
         return
     from streamsched.cli.files import write_text
 
     write_text(output.file, text)
 
 
-def _say_summary(report: Report) -> None:
+def _say_summary(report: Report, hidden: int) -> None:
     if report.diagnostics:
         from streamsched.dsl.report.summary import summary
 
         console.say(summary(report.diagnostics))
-    hidden = len(report.found) - len(report.diagnostics)
     if hidden and sys.stderr.isatty():
         console.say(f"{hidden} remark{'s are' if hidden > 1 else ' is'} not shown; --verbose shows them")
 

@@ -20,11 +20,12 @@ def command(schedule: str) -> int:
     Example:
         streamsched show model.sched
     """
+    from streamsched.dsl.linting import remarks_on
     from streamsched.dsl.pipeline import load
 
     with console.tracing() as progress:
         loaded = load(schedule, progress=progress)
-    console.print_report(console.worth_telling(loaded.diagnostics), [loaded.file], sys.stderr)
+    console.print_report(console.worth_telling(remarks_on(loaded)), [loaded.file], sys.stderr)
     if loaded.program is None:
         return console.FINDINGS
 

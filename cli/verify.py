@@ -86,6 +86,7 @@ def command(
         streamsched verify model.sched --range "ids=0..31999"
         streamsched verify attention.sched moe.sched
     """
+    from streamsched.dsl.linting import remarks_on
     from streamsched.dsl.pipeline import load
     from streamsched.verify.request import Request
 
@@ -101,7 +102,7 @@ def command(
     for each in loaded:
         if each.failed and engine == "cpu":
             _refuse_npu_model(each)
-        _report(each, console.worth_telling(each.diagnostics))
+        _report(each, console.worth_telling(remarks_on(each)))
     return console.FINDINGS if any(each.failed for each in loaded) else _verify(loaded, request)
 
 

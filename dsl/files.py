@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 
 STDIN = "-"
+STDIN_NAME = "<stdin>"
 SUFFIX = ".sched"
 TRACE_SUFFIX = ".trace.json.gz"
 
@@ -42,9 +43,9 @@ def read_schedule(path: str) -> ScheduleFile:
     """
     if path == STDIN:
         if sys.stdin is None:
-            raise ReadError("<stdin>", "standard input is closed")
-        text, newline = _decode(sys.stdin.buffer.read(), "<stdin>")
-        return ScheduleFile("<stdin>", text, "", "", newline)
+            raise ReadError(STDIN_NAME, "standard input is closed")
+        text, newline = _decode(sys.stdin.buffer.read(), STDIN_NAME)
+        return ScheduleFile(STDIN_NAME, text, "", "", newline)
     text, newline = _read(path)
     stem = path.removesuffix(SUFFIX)
     return ScheduleFile(path, text, os.path.dirname(path), stem + TRACE_SUFFIX, newline)

@@ -6,9 +6,11 @@ Each stage hands on to the next only if it found no error; what it found is kept
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
+from streamsched.dsl.config.config import DEFAULT, Config
+from streamsched.dsl.config.find import find_config
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ScheduleFile, read_schedule
 from streamsched.dsl.garbage import collector_off
@@ -41,6 +43,7 @@ class Loaded:
     """How far a schedule came. `trace` and `program` are None from the stage on that stopped it.
 
     `stand_ins` are the texts of the statements that stand in for the file's own, under the names that spans give them.
+    `config` are the settings of the project that the file belongs to.
     """
 
     file: ScheduleFile
@@ -49,6 +52,7 @@ class Loaded:
     program: Program | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     stand_ins: tuple[ScheduleFile, ...] = ()
+    config: Config = DEFAULT
 
     @property
     def failed(self) -> bool:
@@ -69,15 +73,32 @@ def load(
     verbose: bool = False,
     progress: Progress | None = None,
 ) -> Loaded:
-    """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input).
+    """Read, parse, trace, plan and check the schedule at `path` (`-` for standard input), as `load_file` does.
+
+    Raises `ReadError`.
+    """
+    return load_file(read_schedule(path), target=target, instead=instead, verbose=verbose, progress=progress)
+
+
+def load_file(
+    file: ScheduleFile,
+    *,
+    target: str | None = None,
+    instead: tuple[str, ...] = (),
+    over: tuple[str, ...] = (),
+    verbose: bool = False,
+    progress: Progress | None = None,
+) -> Loaded:
+    """Parse, trace, plan and check a schedule whose text was read, or is being written.
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
     for the schedule's own, also in what a model is told that is traced anew. `instead` are `model`, `input` and
     `memory` statements that stand in for the schedule's: spans call their texts `--model`, `--input`, `--inputs-from`
-    and `--memory`, as the options that give them, and the model is traced anew. `verbose` has the tracer show what the
-    user's code raised. Raises `ReadError`.
+    and `--memory`, as the options that give them, and the model is traced anew. `over` are `device` and `sync`
+    statements that stand in for it, with the trace that there is. `verbose` has the tracer show what the user's
+    code raised. What neither says, the settings of the project may say.
     """
-    parsed = _parsed(path, instead)
+    parsed = _parsed(file, (*instead, *over))
     trace = _traced if instead else _with_trace
     loaded = trace(parsed, verbose, progress, target)
     with collector_off():
@@ -86,7 +107,7 @@ def load(
 
 def load_trace(path: str, *, verbose: bool = False, progress: Progress | None = None) -> Loaded:
     """Read and parse the schedule at `path` and trace its model anew. Raises `ReadError`."""
-    return _traced(_parsed(path), verbose, progress)
+    return _traced(_parsed(read_schedule(path)), verbose, progress)
 
 
 def load_drafted(file: ScheduleFile, trace: Trace) -> Loaded:
@@ -98,7 +119,7 @@ def load_drafted(file: ScheduleFile, trace: Trace) -> Loaded:
 
 def load_parsed(path: str, *, instead: tuple[str, ...] = ()) -> Loaded:
     """Read and parse the schedule at `path`, with `instead` as in `load`, and no more. Raises `ReadError`."""
-    return _parsed(path, instead)
+    return _parsed(read_schedule(path), instead)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +189,28 @@ def _tensors(spec: tree.InputSpec) -> list[InputTensor]:
     return [InputTensor(name.text, spec.dtype, spec.dims) for name in spec.names]
 
 
-def _parsed(path: str, instead: tuple[str, ...] = ()) -> Loaded:
-    file = read_schedule(path)
+def _parsed(file: ScheduleFile, instead: tuple[str, ...] = ()) -> Loaded:
+    config, wrong = find_config(file.base, rule_codes)
     texts: dict[str, str] = {}
     for statement in instead:
         keyword = statement.split(maxsplit=1)[0]
         option = "--inputs-from" if keyword == "inputs" else f"--{keyword}"
         texts[option] = f"{texts[option]}\n{statement}" if option in texts else statement
-    parsed = parse(file.text, file.path, texts)
+    parsed = parse(file.text, file.path, texts, config.preset)
     stand_ins = tuple(ScheduleFile(option, text, file.base, "") for option, text in texts.items())
-    return Loaded(file, parsed.schedule, diagnostics=parsed.diagnostics, stand_ins=stand_ins)
+    return Loaded(file, parsed.schedule, diagnostics=(*wrong, *parsed.diagnostics), stand_ins=stand_ins, config=config)
+
+
+def config_of(path: str) -> tuple[Config, tuple[Diagnostic, ...]]:
+    """The settings for the file at `path`, as far as they are right, and what is wrong with them."""
+    return find_config(os.path.dirname(path), rule_codes)
+
+
+def rule_codes() -> Collection[str]:
+    """The codes of all rules."""
+    from streamsched.dsl.rules import ALL  # also those that need not be loaded to check a schedule
+
+    return ALL.keys()
 
 
 def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None, target: str | None) -> Loaded:

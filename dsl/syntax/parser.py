@@ -19,6 +19,7 @@ from streamsched.dsl.syntax.source import Fault, Source
 from streamsched.dsl.syntax.statements import Piece, Remark, cut
 from streamsched.dsl.syntax.tree import (
     Comment,
+    DeviceStatement,
     InputsFromStatement,
     InputStatement,
     MemoryStatement,
@@ -26,11 +27,24 @@ from streamsched.dsl.syntax.tree import (
     Schedule,
     ScopeStatement,
     Statement,
+    SyncStatement,
+    TargetStatement,
 )
 from streamsched.grammars.tables import load_parser
 
 ERROR_LIMIT = 20
 """How many syntax errors of one file are reported."""
+
+_KINDS: tuple[tuple[type[Statement], ...], ...] = (
+    (ModelStatement,),
+    (ScopeStatement,),
+    (InputStatement, InputsFromStatement),
+    (MemoryStatement,),
+    (TargetStatement,),
+    (DeviceStatement,),
+    (SyncStatement,),
+)
+"""The statements that others may stand in for, those that say the same thing together."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -48,17 +62,19 @@ class Parsed:
     complete: bool
 
 
-def parse(text: str, file: str, instead: Mapping[str, str] | None = None) -> Parsed:
+def parse(text: str, file: str, instead: Mapping[str, str] | None = None, preset: tuple[Statement, ...] = ()) -> Parsed:
     """Parse the text of a `.sched` file and check its names. Faults are returned, never raised.
 
     `file` is what spans call the text. Newlines may be of any kind, and a byte order mark may stand in front. `instead`
-    holds the texts, by what spans call them, of `model`, `scope`, `input` and `memory` statements that stand in for its
-    own.
+    holds the texts, by what spans call them, of statements that stand in for its own of their kind; those of `preset`
+    hold where it has none of their kind.
     """
     source = Source(text, file)
     reader = _read(source)
     for name, stand_in in (instead or {}).items():
         _stand_in(reader, _read(Source(stand_in, name)))
+    given = {kind for kind in _KINDS if any(isinstance(statement, kind) for statement in reader.statements)}
+    reader.statements.extend(s for s in preset if not any(isinstance(s, kind) for kind in given))
     schedule = Schedule(tuple(reader.statements), tuple(reader.comments), span=source.span(0, len(text)))
     if len(reader.faults) > ERROR_LIMIT:
         faults = [*reader.faults[:ERROR_LIMIT], _too_many(reader.faults[-1])]
@@ -84,7 +100,7 @@ def _read(source: Source) -> _Reader:
 
 def _stand_in(reader: _Reader, other: _Reader) -> None:
     """Put the statements of `other` where those of their kind are, or else at the end."""
-    for kinds in ((ModelStatement,), (ScopeStatement,), (InputStatement, InputsFromStatement), (MemoryStatement,)):
+    for kinds in _KINDS:
         given = [statement for statement in other.statements if isinstance(statement, kinds)]
         if not given:
             continue

@@ -1,0 +1,27 @@
+"""What `lint` does with a baseline of known findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from streamsched.cli import console, files
+from streamsched.dsl.baseline import baseline_of, read_baseline
+from streamsched.dsl.told import Told
+
+
+def without_known(tolds: Sequence[Told], checked: Iterable[str], path: str, quiet: bool) -> list[Told]:
+    """What is told but for what the baseline at `path` knows; says how much of it is no longer found."""
+    baseline = read_baseline(path)
+    mended = baseline.mended(tolds, checked)
+    if mended and not quiet:
+        console.say(f"{mended} known findings are mended; write {path} anew with --write-baseline")
+    return [baseline.without_known(told) for told in tolds]
+
+
+def write_known(tolds: Sequence[Told], path: str, quiet: bool) -> list[Told]:
+    """Write what is told to a baseline at `path`; gives what cannot be put there, which is told all the same."""
+    files.write_text(path, baseline_of(tolds, path))
+    known = sum(diagnostic not in told.stops for told in tolds for diagnostic in told.left)
+    if not quiet:
+        console.say(f"{known} findings are known from now on, with --baseline {path}")
+    return [told.stopping() for told in tolds]

@@ -1,0 +1,90 @@
+"""Linting a schedule: everything that is wrong with it, and what of it is told; with fixes applied where asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from streamsched.dsl.config.config import Config
+from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.files import ScheduleFile
+from streamsched.dsl.pipeline import Loaded, Progress, load_file, rule_codes
+from streamsched.dsl.suppress import MARK, in_python, in_schedule
+from streamsched.dsl.told import Told, tell
+
+MOST_STEPS = 500
+"""How often a text is fixed and checked again, before fixes that undo each other are suspected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """A schedule as it was checked, and what is told. `texts` are what its spans may speak of besides files.
+
+    `fixes` counts those that its text has had.
+    """
+
+    file: ScheduleFile
+    told: Told
+    texts: tuple[ScheduleFile, ...] = ()
+    fixes: int = 0
+
+
+def lint(
+    file: ScheduleFile,
+    *,
+    target: str | None = None,
+    over: tuple[str, ...] = (),
+    adjust: Callable[[Config], Config] = lambda config: config,
+    verbose: bool = False,
+    progress: Progress | None = None,
+) -> Linted:
+    """Check a schedule. `target` and `over` are as in `load_file`; `adjust` changes the settings of the project."""
+    loaded = load_file(file, target=target, over=over, verbose=verbose, progress=progress)
+    return Linted(loaded.file, _tell(loaded, adjust(loaded.config)), loaded.stand_ins)
+
+
+def remarks_on(loaded: Loaded) -> list[Diagnostic]:
+    """What verbs show that only errors stop: all errors, and of the rest what `lint` tells."""
+    errors = [diagnostic for diagnostic in loaded.diagnostics if diagnostic.severity is Severity.ERROR]
+    left = _tell(loaded, loaded.config).left
+    return [*errors, *(diagnostic for diagnostic in left if diagnostic.severity is not Severity.ERROR)]
+
+
+def _tell(loaded: Loaded, config: Config) -> Told:
+    ignores = in_schedule(loaded.schedule) if MARK in loaded.file.text else []
+    return tell(loaded.diagnostics, config, ignores, loaded.program is not None, rule_codes)
+
+
+def fixed(file: ScheduleFile, check: Callable[[ScheduleFile], Linted], unsafe: bool) -> Linted:
+    """Check a schedule and apply the fixes of what is told, safe ones only unless `unsafe`, until nothing changes.
+
+    Nothing is written. The result is that of the last text, which reads at least as well as the first.
+    """
+    from streamsched.dsl.mend import step
+
+    linted = check(file)
+    seen = {file.text}
+    fixes = 0
+    for _ in range(MOST_STEPS):
+        done = step(linted.file.text, file.path, linted.told.left, unsafe)
+        if done is None or done.text in seen:
+            break
+        seen.add(done.text)
+        fixes += done.fixes
+        linted = check(replace(linted.file, text=done.text))
+    return replace(linted, fixes=fixes)
+
+
+def tell_of_code(
+    diagnostics: Iterable[Diagnostic],
+    config: Config,
+    files: Iterable[str],
+    read: Callable[[str], str | None],
+    complete: bool,
+) -> Told:
+    """What to tell of hand-written code that lies in `files`; comments in these and where findings are count."""
+    found = tuple(diagnostics)
+    named = dict.fromkeys((*files, *(diagnostic.span.file for diagnostic in found)))
+    texts = {file: read(file) for file in named if file.endswith(".py")}
+    ignores = [ignore for file, text in texts.items() if text for ignore in in_python(text, file)]
+    return tell(found, config, ignores, complete, rule_codes)

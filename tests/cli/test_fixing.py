@@ -1,0 +1,106 @@
+"""`lint --fix`, `--unsafe-fixes` and `--diff`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def bad(project: Path) -> Path:
+    """The schedule without its edges, with comments and its own spacing."""
+    path = project / "good.sched"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("# a word\n" + "".join(line for line in lines if "->" not in line) + "\n\n  # the end\n")
+    return path
+
+
+def test_safe_fixes_are_applied_until_nothing_is_left(bad: Path, run: Run) -> None:
+    before = bad.read_text()
+    result = run("lint", "--fix")
+    assert (result.code, result.out, result.err) == (0, "", "1 fixed\n")
+    after = bad.read_text()
+    assert after.startswith(before)
+    assert "->" in after.removeprefix(before)
+    assert vars(run("lint", "--fix")) == {"code": 0, "out": "", "err": ""}
+    assert bad.read_text() == after
+
+
+def test_several_edges_are_added_one_by_one(project: Path, run: Run) -> None:
+    path = project / "good.sched"
+    text = "".join(line for line in path.read_text().splitlines(keepends=True) if "->" not in line)
+    path.write_text(text.replace("sync auto\n", ""))
+    assert run("lint", "--fix", "--unsafe-fixes").code == 0
+    assert run("lint").code == 0
+
+
+def test_a_fix_may_call_for_another(project: Path, run: Run) -> None:
+    path = project / "good.sched"
+    text = path.read_text()
+    path.write_text(text + "group unused = value “B”\n")
+    result = run("lint", "--unsafe-fixes")
+    assert (result.code, result.err) == (0, "2 fixed\n")
+    assert path.read_text() == text
+
+
+def test_unsafe_fixes_are_asked_for(project: Path, run: Run) -> None:
+    path = project / "good.sched"
+    text = path.read_text()
+    path.write_text(text + "stream idle\n")
+    result = run("lint", "--fix")
+    assert result.code == 1
+    assert path.read_text() == text + "stream idle\n"
+    assert run("lint", "--unsafe-fixes").code == 0
+    assert path.read_text() == text
+
+
+def test_what_is_ignored_is_not_fixed(bad: Path, run: Run) -> None:
+    before = bad.read_text()
+    assert run("lint", "--fix", "--ignore", "ORD101").err == ""
+    assert bad.read_text() == before
+
+
+def test_diff_writes_nothing(bad: Path, run: Run) -> None:
+    before = bad.read_text()
+    result = run("lint", "--diff")
+    assert (result.code, result.err) == (1, "")
+    assert result.out.startswith("--- good.sched\n+++ good.sched\n")
+    assert [line for line in result.out.splitlines()[2:] if line.startswith("+")]
+    assert bad.read_text() == before
+    run("lint", "--fix")
+    assert vars(run("lint", "--diff")) == {"code": 0, "out": "", "err": ""}
+
+
+def test_line_ends_and_links_survive(bad: Path, run: Run) -> None:
+    bad.write_bytes(bad.read_text().replace("\n", "\r\n").encode())
+    os.rename("good.sched", "real.sched")
+    os.symlink("real.sched", "good.sched")
+    assert run("lint", "good.sched", "--fix").code == 0
+    data = Path("real.sched").read_bytes()
+    assert Path("good.sched").is_symlink()
+    assert data.count(b"\n") == data.count(b"\r\n")
+    assert b"->" in data
+
+
+def test_standard_input_is_fixed_to_stdout(run: Run, project: Path) -> None:
+    result = run(
+        "lint", "-", "--fix", stdin=b"schedule a\nmodel \xe2\x80\x9cmodel.py:build\xe2\x80\x9d\nstream s\nx -> y\n"
+    )
+    assert result.code == 1
+    assert result.out == 'schedule a\nmodel "model.py:build"\nstream s\nx -> y\n'
+    assert "SYN" in result.err
+
+
+def test_a_file_that_cannot_be_written(bad: Path, run: Run) -> None:
+    if os.getuid() == 0:
+        pytest.skip("root may write everything")
+    bad.chmod(0o444)
+    result = run("lint", "--fix")
+    assert result.code == 2
+    assert "read-only" in result.err

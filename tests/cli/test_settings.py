@@ -1,0 +1,199 @@
+"""What pyproject.toml, options, comments and a baseline change about `lint`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def bad(project: Path) -> Path:
+    """A schedule with one error (ORD101), two remarks MEM104 and one MEM105: its edges are gone."""
+    path = project / "good.sched"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if "->" not in line))
+    return path
+
+
+def settle(text: str, folder: Path | None = None) -> None:
+    ((folder or Path()) / "pyproject.toml").write_text(f"[tool.streamsched]\n{text}\n")
+
+
+def told(run: Run, *options: str) -> dict[str, str]:
+    """The codes that are told, with their severities."""
+    result = run("lint", "--output-format", "json", *options)
+    assert result.code in (0, 1)
+    return {each["code"]: each["severity"] for each in json.loads(result.out)}
+
+
+EVERYTHING = {"ORD101": "error", "MEM104": "info", "MEM105": "info"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "options", "expected"),
+    [
+        ("", [], EVERYTHING),
+        ('select = ["ORD"]', [], {"ORD101": "error"}),
+        ('select = ["ORD"]', ["--select", "MEM104,MEM105"], {"MEM104": "info", "MEM105": "info"}),
+        ('ignore = ["MEM"]', [], {"ORD101": "error"}),
+        ('ignore = ["MEM"]', ["--ignore", "ORD", "--ignore", "MEM105"], {"MEM104": "info"}),
+        ('per-file-ignores = { "good*" = ["ORD"] }', [], {"MEM104": "info", "MEM105": "info"}),
+        ('per-file-ignores = { "sub/*" = ["ORD"] }', [], EVERYTHING),
+        (
+            'severity = { MEM = "error", ORD101 = "warning" }',
+            [],
+            dict.fromkeys(EVERYTHING, "error") | {"ORD101": "warning"},
+        ),
+        ('severity = { ORD = "warning" }', ["--severity", "ORD101=info"], dict.fromkeys(EVERYTHING, "info")),
+    ],
+)
+def test_what_is_told(settings: str, options: list[str], expected: dict[str, str], bad: Path, run: Run) -> None:
+    settle(settings)
+    assert told(run, *options) == expected
+
+
+def test_an_ignored_error_is_no_finding(bad: Path, run: Run) -> None:
+    assert run("lint", "--ignore", "ORD101").code == 0
+    assert run("lint", "--severity", "ORD101=info").code == 0
+    assert run("gen", "good.sched").code == 1
+
+
+def test_settings_say_what_a_schedule_does_not(bad: Path, run: Run) -> None:
+    settle('sync = "auto"')
+    assert run("lint").code == 0
+    assert run("gen", "good.sched").code == 0
+    assert run("lint", "--sync", "explicit").code == 1
+    bad.write_text(bad.read_text() + "sync explicit\n")
+    assert "ORD101" in told(run)
+    assert "ORD101" not in told(run, "--sync", "auto")
+
+
+def test_the_target_of_a_project(bad: Path, run: Run) -> None:
+    settle('target = "cuda"')
+    run("trace", "good.sched")
+    assert "MEM105" not in told(run)
+    assert "MEM105" in told(run, "--target", "npugraph_ex")
+    settle('target = "cudda"')
+    assert " --> pyproject.toml:2:11\n" in run("lint").out
+
+
+def test_what_is_ignored_is_not_shown_by_others(project: Path, run: Run) -> None:
+    with (project / "good.sched").open("a") as file:
+        file.write("stream idle\n")
+    for verb in ("gen", "show"):
+        assert "SYN201" in run(verb, "good.sched").err
+    settle('ignore = ["SYN201"]')
+    for verb in ("gen", "show"):
+        result = run(verb, "good.sched")
+        assert (result.code, result.err) == (0, "")
+
+
+def test_settings_that_are_wrong_stop_every_verb(bad: Path, run: Run) -> None:
+    settle('ignore = ["ORD140"]\nselect = ["MEM"]')
+    for verb in ("lint", "gen", "show"):
+        result = run(verb, "good.sched")
+        assert result.code == 1
+        assert "error[CFG102] unknown-rule: there is no rule `ORD140`" in result.out + result.err
+        assert " --> pyproject.toml:2:12" in result.out + result.err
+        assert "ORD101" not in result.out
+
+
+def test_wrong_settings_are_told_once(bad: Path, run: Run) -> None:
+    settle("ingore = []")
+    (bad.parent / "other.sched").write_text(bad.read_text())
+    assert run("lint", "--output-format", "concise").out.count("CFG101") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--select", "ODR"], "there is no rule `ODR`; did you mean `ORD`?"),
+        (["--ignore", "ORD101,ORD140"], "there is no rule `ORD140`"),
+        (["--severity", "ORD101"], "'ORD101' is not CODE=LEVEL"),
+        (["--severity", "ODR101=info"], "there is no rule `ODR101`"),
+        (["--device", "a b"], "'a b' is no name"),
+        (["--target", "cudda"], "'cudda' is not one of"),
+    ],
+)
+def test_wrong_options(options: list[str], expected: str, bad: Path, run: Run) -> None:
+    result = run("lint", *options)
+    assert (result.code, result.out) == (2, "")
+    assert expected in result.err
+
+
+def test_excluded_files_are_not_found_by_searching(bad: Path, run: Run) -> None:
+    (bad.parent / "sub/other.sched").write_text("schedule a b\n")
+    assert "SYN101" in told(run)
+    settle('exclude = ["sub"]')
+    assert "SYN101" not in told(run)
+    assert "SYN101" in told(run, "sub/other.sched")
+    assert "SYN101" in told(run, "--exclude", "good*")
+    assert run("lint", "--exclude", "*.sched").code == 2
+
+
+def test_a_comment_suppresses_a_finding_in_its_statement(bad: Path, run: Run) -> None:
+    lines = bad.read_text().splitlines()
+    place = next(number for number, line in enumerate(lines) if line.endswith("on stream1"))
+    lines[place] += "  # streamsched: ignore[ORD101, MEM104, MEM105] the caller waits"
+    lines[0] += "  # streamsched: ignore[ORD104] left over"
+    bad.write_text("\n".join(lines) + "\n")
+    assert told(run) == {"SUP101": "warning", "MEM104": "info"}
+    assert told(run, "--ignore", "SUP") == {"MEM104": "info"}
+
+
+def test_syntax_errors_are_told_whatever_is_said(project: Path, run: Run) -> None:
+    (project / "good.sched").write_text("schedule a b  # streamsched: ignore[SYN101] why\n")
+    assert told(run, "--ignore", "SYN", "--severity", "SYN101=info")["SYN101"] == "error"
+
+
+def test_a_baseline_knows_findings_wherever_they_move(bad: Path, run: Run) -> None:
+    written = run("lint", "--write-baseline", "known.json")
+    assert (written.code, written.out) == (0, "")
+    assert written.err == "4 findings are known from now on, with --baseline known.json\n"
+    assert vars(run("lint", "--verbose", "--baseline", "known.json")) == {"code": 0, "out": "", "err": ""}
+    bad.write_text("# more\n" * 10 + bad.read_text() + "stream idle\n")
+    assert told(run, "--baseline", "known.json") == {"SYN201": "warning"}
+
+
+def test_a_baseline_says_what_is_mended(bad: Path, run: Run) -> None:
+    run("lint", "--write-baseline", "sub/known.json")
+    result = run("lint", "--sync", "auto", "--baseline", "sub/known.json")
+    assert result.code == 0
+    assert "1 known findings are mended; write sub/known.json anew" in result.err
+    assert run("lint", "--sync", "auto", "--baseline", "sub/known.json", "-q").err == ""
+
+
+def test_a_baseline_is_the_same_from_anywhere(bad: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("lint", "--write-baseline", "known.json")
+    text = Path("known.json").read_text()
+    assert list(json.loads(text)["findings"]) == ["good.sched"]
+    monkeypatch.chdir("sub")
+    run("lint", "..", "--write-baseline", "../known.json")
+    assert Path("../known.json").read_text() == text
+    assert run("lint", "../good.sched", "--baseline", "../known.json").code == 0
+
+
+def test_what_stops_the_check_is_put_in_no_baseline(project: Path, run: Run) -> None:
+    (project / "good.sched").write_text("schedule a b\n")
+    result = run("lint", "--write-baseline", "known.json")
+    assert result.code == 1
+    assert "SYN101" in result.out
+    assert json.loads(Path("known.json").read_text())["findings"] == {}
+    assert run("lint", "--baseline", "known.json").code == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"version": 1, "findings": {"a": 3}}', '{"version": 9, "findings": {}}']
+)
+def test_what_is_no_baseline(text: str, bad: Path, run: Run) -> None:
+    Path("known.json").write_text(text)
+    result = run("lint", "--baseline", "known.json")
+    assert result.code == 2
+    assert result.err.startswith("error: cannot read known.json: it is")
+    assert "--write-baseline" in result.err

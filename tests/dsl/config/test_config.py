@@ -1,0 +1,158 @@
+"""`[tool.streamsched]`: which file counts, what it says, and what is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streamsched.dsl.config.config import Config
+from streamsched.dsl.config.find import find_config
+from streamsched.dsl.config.read import read_config
+from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
+from streamsched.dsl.rules import ALL
+from streamsched.dsl.syntax.tree import DeviceStatement, SyncStatement, TargetStatement
+
+TABLE = "[tool.streamsched]\n"
+
+
+def read(text: str) -> tuple[Config, tuple[Diagnostic, ...]]:
+    found = read_config(text, "pyproject.toml", ALL.keys)
+    assert found is not None
+    return found
+
+
+def marked(text: str) -> list[tuple[str, str, str | None]]:
+    """What is wrong with a file: the code, the text that it points at, and the advice."""
+    lines = text.split("\n")
+    result = []
+    for d in read(text)[1]:
+        assert d.span.line == d.span.end_line
+        result.append((d.code, lines[d.span.line - 1][d.span.column - 1 : d.span.end_column - 1], d.help))
+    return result
+
+
+def test_every_setting() -> None:
+    config, wrong = read(
+        TABLE
+        + 'select = ["ORD", "MEM1"]\nignore = ["ORD104"]\nexclude = ["build"]\ndevice = "ascend910b3"\n'
+        + 'target = "cuda"\nsync = "auto"\nseverity = { MEM105 = "error" }\n'
+        + '[tool.streamsched.per-file-ignores]\n"old/*.sched" = ["SEL"]\n'
+    )
+    assert wrong == ()
+    assert (config.select, config.ignore, config.exclude) == (("ORD", "MEM1"), ("ORD104",), ("build",))
+    assert config.per_file_ignores == (("old/*.sched", ("SEL",)),)
+    assert config.severity == (("MEM105", Severity.ERROR),)
+    target, device, sync = config.preset
+    assert isinstance(target, TargetStatement)
+    assert isinstance(device, DeviceStatement)
+    assert isinstance(sync, SyncStatement)
+    assert (target.name.text, device.name.text, sync.mode) == ("cuda", "ascend910b3", "auto")
+    assert (target.span.line, target.span.column, target.span.end_column) == (6, 11, 15)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('ingore = ["ORD104"]', ("CFG101", "ingore", "did you mean `ignore`?")),
+        ('"per-file-ignore" = {}', ("CFG101", '"per-file-ignore"', "did you mean `per-file-ignores`?")),
+        ('ignore = ["ORD104", "ODR"]', ("CFG102", "ODR", "did you mean `ORD`?")),
+        ('ignore = ["missing-edge"]', ("CFG102", "missing-edge", "`streamsched explain` lists them all")),
+        ('ignore = ["O"]', ("CFG102", "O", "`streamsched explain` lists them all")),
+        ('severity = { ODR104 = "info" }', ("CFG102", "ODR104", "did you mean `ORD104`?")),
+        ('[tool.streamsched.severity]\nODR104 = "info"', ("CFG102", "ODR104", "did you mean `ORD104`?")),
+        ('per-file-ignores = { "a*" = ["MEM999"] }', ("CFG102", "MEM999", "did you mean `MEM`?")),
+        ('ignore = "ORD104"', ("CFG103", "ignore", None)),
+        ("ignore = [104]", ("CFG103", "ignore", None)),
+        ('severity = { ORD104 = "fatal" }', ("CFG103", "ORD104", None)),
+        ('severity = "error"', ("CFG103", "severity", None)),
+        ('sync = "sometimes"', ("CFG103", "sync", None)),
+        ('target = "two words"', ("CFG103", "target", None)),
+        ("device = 910", ("CFG103", "device", None)),
+    ],
+)
+def test_what_is_wrong_is_pointed_at(text: str, expected: tuple[str, str, str | None]) -> None:
+    ((code, place, advice),) = marked(TABLE + text)
+    assert (code, place) == expected[:2]
+    if expected[2] is not None and code != "CFG102":
+        assert advice == expected[2]
+    elif code == "CFG102":
+        assert (advice or "").startswith(
+            "did you mean" if expected[2] != "`streamsched explain` lists them all" else "`"
+        )
+
+
+def test_a_key_elsewhere_is_not_pointed_at() -> None:
+    text = f'[tool.other]\nignore = "x"\n{TABLE}# ignore = 3\nignore = "ORD104"\n'
+    (wrong,) = read(text)[1]
+    assert wrong.span.line == 5 or text.split("\n")[wrong.span.line - 1].startswith("# ignore")
+
+
+def test_no_toml() -> None:
+    config, (wrong,) = read(f"{TABLE}ignore = [\n")
+    assert (wrong.code, config) == ("CFG103", Config())
+    _, (wrong,) = read(f"{TABLE}ignore == 3\n")
+    assert (wrong.span.line, wrong.span.column) == (2, 9)
+
+
+def test_no_table() -> None:
+    assert read_config('name = "tool.streamsched"\n', "pyproject.toml", ALL.keys) is None
+    assert [d.code for d in read("tool.streamsched = 3\n")[1]] == ["CFG103"]
+
+
+def test_the_nearest_file_with_a_table_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pyproject.toml").write_text(f'{TABLE}ignore = ["ORD"]\n')
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/pyproject.toml").write_text("[project]\nname = 'x'\n")
+    assert find_config("a/b", ALL.keys)[0].ignore == ("ORD",)
+    (tmp_path / "a/pyproject.toml").write_text(f'{TABLE}ignore = ["MEM"]\n')
+    assert find_config("a/b", ALL.keys)[0].ignore == ("MEM",)
+    assert find_config("a/b", ALL.keys)[0].root == "a"
+    assert find_config("", ALL.keys)[0].ignore == ("ORD",)
+
+
+@pytest.mark.parametrize(
+    ("select", "ignore", "told"),
+    [
+        (["ALL"], [], True),
+        (["ALL"], ["ALL"], False),
+        (["ORD"], [], True),
+        (["MEM"], [], False),
+        (["ORD"], ["ORD104"], False),
+        (["ORD104"], ["ORD"], True),
+        (["ORD1"], ["ORD"], True),
+        (["ORD104"], ["ORD104"], False),
+        (["ORD101"], ["MEM"], False),
+    ],
+)
+def test_the_longer_selector_has_the_last_word(select: list[str], ignore: list[str], told: bool) -> None:
+    assert Config(select=tuple(select), ignore=tuple(ignore)).selects("ORD104", "a.sched") is told
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "matches"),
+    [
+        ("*.sched", "a/b.sched", True),
+        ("b.sched", "a/b.sched", True),
+        ("old", "old/a/b.sched", True),
+        ("old/", "old/a/b.sched", True),
+        ("old/*", "old/a/b.sched", True),
+        ("old/*.sched", "old/a/b.sched", True),
+        ("a/*.sched", "old/a/b.sched", False),
+        ("ol", "old/b.sched", False),
+    ],
+)
+def test_globs(glob: str, path: str, matches: bool) -> None:
+    config = Config("root", exclude=(glob,), per_file_ignores=((glob, ("ORD",)),))
+    assert config.excludes(f"root/{path}") is matches
+    assert config.selects("ORD104", f"root/{path}") is not matches
+    assert config.selects("MEM104", f"root/{path}")
+
+
+def test_the_longer_selector_decides_on_severity() -> None:
+    found = Diagnostic("ORD104", "redundant-edge", Severity.INFO, "x", Span("a.sched", 1, 1, 1, 1))
+    config = Config(severity=(("ORD104", Severity.ERROR), ("ORD", Severity.WARNING)))
+    assert config.graded(found).severity is Severity.ERROR
+    assert Config(severity=(("", Severity.WARNING),)).graded(found).severity is Severity.WARNING
+    assert Config(severity=(("MEM", Severity.ERROR),)).graded(found) is found
