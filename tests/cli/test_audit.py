@@ -81,3 +81,25 @@ def test_code_that_cannot_be_run(words: list[str], expected: str, capsys: pytest
 def test_two_kinds_of_inputs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "model.py:plain", "--input", "x: f32[4]", "--inputs-from", "model.py:f"]) == 2
     assert "not from both" in capsys.readouterr().err
+
+
+def test_a_comment_in_the_code_suppresses_a_finding(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "model.py:Model", "--input", "x: bf16[4, 4]", "--output-format", "concise"]
+    comment = "  # streamsched: ignore[ORD101] the caller waits"
+    model.write_text(SOURCE.format(join="pass").replace("return y * 2", f"return y * 2{comment}"))
+    assert main(words) == 0
+    assert capsys.readouterr().out == ""
+    model.write_text(SOURCE.format(join=f"main.wait_stream(self.side){comment}"))
+    assert main(words) == 1
+    assert "model.py:14:38: warning SUP101" in capsys.readouterr().out
+
+
+def test_settings_and_options(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["audit", "model.py:Model", "--input", "x: bf16[4, 4]"]
+    settings = model.parent / "pyproject.toml"
+    settings.write_text('[tool.streamsched]\nignore = ["ORD"]\n')
+    assert main(words) == 0
+    assert main([*words, "--ignore", "MEM"]) == 1
+    settings.write_text("[tool.streamsched]\nignroe = []\n")
+    assert main([*words, "--ignore", "ORD,CFG"]) == 1
+    assert "there is no setting `ignroe`" in capsys.readouterr().out
