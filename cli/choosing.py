@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -53,12 +54,18 @@ def with_choice(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def statements(device: str | None, sync: str | None) -> tuple[str, ...]:
-    """The statements that options stand for."""
-    given = {"device": device, "sync": sync}
-    for keyword, word in given.items():
-        if word is not None and not _WORD.fullmatch(word):
-            raise click.BadParameter(f"{word!r} is no name", param_hint=f"--{keyword}")
-    return tuple(f"{keyword} {word}" for keyword, word in given.items() if word is not None)
+    """The statements that options stand for. A device is a name or a file of CANN's, from the current folder."""
+    result = [f"sync {sync}"] if sync is not None else []
+    if device is not None and device.endswith(".ini") and '"' not in device:
+        path = os.path.abspath(device).replace("\\", "\\\\")
+        result.append(f'device "{path}"')
+    elif device is not None:
+        if not _WORD.fullmatch(device):
+            raise click.BadParameter(
+                f"{device!r} is neither a name nor a file of CANN's, FILE.ini", param_hint="--device"
+            )
+        result.append(f"device {device}")
+    return tuple(result)
 
 
 def _selectors(given: tuple[str, ...], option: str) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from streamsched.dsl.diagnostic import Diagnostic, Severity
-from streamsched.dsl.syntax.tree import DeviceStatement, SyncStatement, TargetStatement
+from streamsched.dsl.syntax.tree import DeviceFileStatement, DeviceStatement, SyncStatement, TargetStatement
 
-Preset = tuple[TargetStatement | DeviceStatement | SyncStatement, ...]
+Preset = tuple[TargetStatement | DeviceStatement | DeviceFileStatement | SyncStatement, ...]
 """Statements for schedules that have none of their kind."""
 
 ALL = "ALL"

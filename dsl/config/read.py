@@ -13,7 +13,7 @@ from streamsched.dsl.config.config import Config, Preset, selects_something
 from streamsched.dsl.config.places import Places
 from streamsched.dsl.config.rules import invalid_setting, unknown_rule, unknown_setting
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
-from streamsched.dsl.syntax.tree import DeviceStatement, Name, SyncStatement, TargetStatement
+from streamsched.dsl.syntax.tree import DeviceFileStatement, DeviceStatement, Name, SyncStatement, TargetStatement
 
 SETTINGS = ("select", "ignore", "per-file-ignores", "exclude", "severity", "device", "target", "sync")
 SYNCS = ("explicit", "auto")
@@ -71,7 +71,7 @@ class _Reader:
             tuple((glob, self._selectors(codes, "per-file-ignores", glob)) for glob, codes in per_file.items()),
             self._strings(table.get("exclude", []), "exclude"),
             self._severities(table),
-            self._preset(table),
+            self._preset(table, root),
         )
 
     def _wrong(self, what: str, *path: str) -> None:
@@ -111,20 +111,21 @@ class _Reader:
                 self._wrong(f"the severity of a rule is {', '.join(levels)}, not {level!r}", "severity", selector)
         return tuple(result)
 
-    def _preset(self, table: dict[str, Any]) -> Preset:
-        result: list[TargetStatement | DeviceStatement | SyncStatement] = []
+    def _preset(self, table: dict[str, Any], root: str) -> Preset:
+        result: list[TargetStatement | DeviceStatement | DeviceFileStatement | SyncStatement] = []
         for key in ("target", "device", "sync"):
             value = table.get(key)
             if value is None:
                 continue
-            if not isinstance(value, str) or not value.isidentifier():
-                self._wrong(f"`{key}` is one word in quotes", key)
-                continue
-            span = self.places.value(value, key)
-            if key == "sync" and value not in SYNCS:
-                self._wrong(f"`sync` is {' or '.join(SYNCS)}, not {value!r}", key)
-            elif key == "sync":
+            span = self.places.value(value, key) if isinstance(value, str) else self.places.key(key)
+            if key == "sync" and value in SYNCS:
                 result.append(SyncStatement(value, span=span))
+            elif key == "sync":
+                self._wrong(f"`sync` is {' or '.join(SYNCS)}, not {value!r}", key)
+            elif key == "device" and isinstance(value, str) and value.endswith(".ini"):
+                result.append(DeviceFileStatement(os.path.abspath(os.path.join(root, value)), span=span))
+            elif not isinstance(value, str) or not value.isidentifier():
+                self._wrong(f"`{key}` is one word in quotes", key)
             elif key == "target":
                 result.append(TargetStatement(Name(value, span=span), span=span))
             else:

@@ -19,11 +19,13 @@ from streamsched.dsl.syntax.source import Fault, Source
 from streamsched.dsl.syntax.statements import Piece, Remark, cut
 from streamsched.dsl.syntax.tree import (
     Comment,
+    DeviceFileStatement,
     DeviceStatement,
     InputsFromStatement,
     InputStatement,
     MemoryStatement,
     ModelStatement,
+    OwnDeviceStatement,
     Schedule,
     ScopeStatement,
     Statement,
@@ -41,7 +43,7 @@ _KINDS: tuple[tuple[type[Statement], ...], ...] = (
     (InputStatement, InputsFromStatement),
     (MemoryStatement,),
     (TargetStatement,),
-    (DeviceStatement,),
+    (DeviceStatement, OwnDeviceStatement, DeviceFileStatement),
     (SyncStatement,),
 )
 """The statements that others may stand in for, those that say the same thing together."""

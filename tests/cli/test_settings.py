@@ -83,6 +83,20 @@ def test_the_target_of_a_project(bad: Path, run: Run) -> None:
     assert " --> pyproject.toml:2:11\n" in run("lint").out
 
 
+def test_the_device_of_a_project(bad: Path, run: Run) -> None:
+    settle('device = "ascend910b33"')
+    assert "there is no device `ascend910b33`" in run("lint").out
+    assert "there is no device" not in run("lint", "--device", "ascend910b3").out
+    settle('device = "mine.ini"')
+    assert " --> pyproject.toml:2:11\n" in run("lint").out
+    (bad.parent / "mine.ini").write_text("[SoCInfo]\nai_core_cnt=20\nvector_core_cnt=40\n")
+    assert set(told(run)) == set(EVERYTHING)
+    bad.write_text(bad.read_text() + "device mine { aic 20, aiv 40 }\n")
+    settle('device = "gone.ini"')
+    assert set(told(run)) == set(EVERYTHING)
+    assert "gone.ini" in run("lint", "--device", "gone.ini").out
+
+
 def test_what_is_ignored_is_not_shown_by_others(project: Path, run: Run) -> None:
     with (project / "good.sched").open("a") as file:
         file.write("stream idle\n")
@@ -117,7 +131,7 @@ def test_wrong_settings_are_told_once(bad: Path, run: Run) -> None:
         (["--ignore", "ORD101,ORD140"], "there is no rule `ORD140`"),
         (["--severity", "ORD101"], "'ORD101' is not CODE=LEVEL"),
         (["--severity", "ODR101=info"], "there is no rule `ODR101`"),
-        (["--device", "a b"], "'a b' is no name"),
+        (["--device", "a b"], "'a b' is neither a name nor a file"),
         (["--target", "cudda"], "'cudda' is not one of"),
     ],
 )
