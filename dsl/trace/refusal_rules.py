@@ -119,9 +119,35 @@ def constant_without_values(span: Span, message: str, related: tuple[Related, ..
     )
 
 
+@rule("TRC122", "dtype-under-autocast", Severity.ERROR)
+def dtype_under_autocast(span: Span, message: str, related: tuple[Related, ...], help: str) -> Diagnostic:
+    """What forward() does depends on a dtype that autocast decides.
+
+    Reports Python that asks for the dtype of a tensor that an enabled `torch.autocast` region may have cast, or that
+    was computed of such a tensor (`y.to(z.dtype)`, `if z.dtype == torch.float16`); and modules in scope that are called
+    inside of such a region of the model around them. A tensor that was given its dtype by name, as by
+    `.to(torch.float32)`, may be asked.
+
+    Why is this bad: a model is traced on the meta device, where autocast casts nothing. The answer would be that
+    without autocast, and generated code would go on with it on a device that casts.
+
+    Example:
+        with torch.autocast("npu", dtype=torch.float16):
+            y = torch.mm(a, b)
+            y = torch.softmax(y, -1, dtype=torch.float32).to(y.dtype)
+
+    Use instead:
+        with torch.autocast("npu", dtype=torch.float16):
+            y = torch.mm(a, b)
+            y = torch.softmax(y, -1, dtype=torch.float32).to(torch.float16)
+    """
+    return dtype_under_autocast.diagnostic(span, message, related=related, help=help)
+
+
 RULES: tuple[Rule[Any, Any], ...] = (
     forward_raises,
     data_dependent,
     unsupported_construct,
     constant_without_values,
+    dtype_under_autocast,
 )

@@ -69,3 +69,19 @@ def test_a_disabled_region_inside_is_for_the_same_device(tmp_path: Path) -> None
     text = generate(plan_model(tmp_path, body, "input x: f32[2, 8]\ntarget cpu\n"), "cpu")
     assert text.count('torch.autocast("npu"') + text.count('"npu",') >= 2 and '"cpu"' not in text, text
     assert "enabled=False" in text
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_tensor_beside_its_own_cast(tmp_path: Path, dtype: str) -> None:
+    """One of both casts does nothing on the device, the other nothing in the trace."""
+    body = f"with torch.autocast('cpu', dtype=torch.bfloat16): y = x @ x\n        z = y.to(torch.{dtype})"
+    source = f"class Model(nn.Module):\n    def forward(self, x):\n        {body}\n        return y * 3, y, z * 2, z\n"
+    schedule = 'input x: f32[4, 4]\ntarget cpu\nstream side\nvalue "z" on side\nsync auto\n'
+    program = plan_model(tmp_path, source, schedule)
+    namespace: dict[str, Any] = {}
+    exec((tmp_path / "model.py").read_text(), namespace)
+    original, scheduled = namespace["Model"]().eval(), namespace["Model"]().eval()
+    load_generated(generate(program, "cpu"))["apply"](scheduled, strict=True)
+    x = torch.randn(4, 4)
+    for found, wanted in zip(scheduled(x), original(x), strict=True):
+        assert found.dtype == wanted.dtype and torch.equal(found, wanted)

@@ -7,7 +7,7 @@ import importlib.util
 import inspect
 import operator
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +23,7 @@ from streamsched.dsl.trace.tracing import failures, world
 from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.npu_stub import npu_runs
+from streamsched.dsl.trace.tracing.traps.autocast import Regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Session:
     sources: Sources
     internals: Internals
     verbose: bool
+    regions: Regions = field(default_factory=Regions)  # of autocast, that were entered since
 
     def related(self, error: BaseException) -> tuple[Related, ...]:
         """The place in the user's code that an exception came from."""

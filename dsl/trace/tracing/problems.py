@@ -16,11 +16,15 @@ from streamsched.dsl.trace.tracing.assembly.effects import is_sized_by_data
 from streamsched.dsl.trace.tracing.assembly.values import issue_of
 from streamsched.dsl.trace.tracing.leaves import remedies
 from streamsched.dsl.trace.tracing.loader import Session
-from streamsched.dsl.trace.tracing.places import at_issue, at_node, returned
+from streamsched.dsl.trace.tracing.places import at, at_issue, at_node, returned
 from streamsched.dsl.trace.tracing.provenance.issues import NOWHERE
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.refusals import NO_SEQUENCE
 
+_DTYPE_ADVICE = (
+    "name the dtype: `.to(torch.float16)`; or cast explicitly instead of under autocast; or make a `leaf` of the "
+    "module that asks"
+)
 _GROWN_ADVICE = (
     "let the inputs hold all that it needs from the start: `DynamicCache(config=config)` has its layers, "
     "`StaticCache` after `early_initialization()` its tensors, too"
@@ -35,6 +39,7 @@ def problems(
     """Why there is no trace; empty if there is one."""
     return (
         *_untraceable(session, parts, recorder),
+        *_asked_dtypes(session, recorder),
         *_communication(session, program, parts, recorder),
         *_unspelled(session, parts, recorder),
         *_unprintable_leaves(session, parts, recorder),
@@ -56,6 +61,14 @@ def _untraceable(session: Session, parts: Assembled, recorder: Recorder) -> Iter
     for bad in parts.bad_constants:
         related = at_node(session, recorder, bad.node, "the constant is made here")
         yield refusal_rules.constant_without_values(span, bad.message, related)
+
+
+def _asked_dtypes(session: Session, recorder: Recorder) -> Iterator[Diagnostic]:
+    """The questions that autocast answers otherwise on the device."""
+    for place in recorder.casts.asked:
+        message = f"{place.code.co_qualname}() asks for the dtype of a tensor that autocast may have cast"
+        related = at(session, place, "asked here")
+        yield refusal_rules.dtype_under_autocast(session.request.model_span, message, related, _DTYPE_ADVICE)
 
 
 def _unspelled(session: Session, parts: Assembled, recorder: Recorder) -> Iterator[Diagnostic]:

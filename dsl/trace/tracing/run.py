@@ -30,7 +30,6 @@ from streamsched.dsl.trace.tracing.problems import problems
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
 from streamsched.dsl.trace.tracing.traps import autocast
-from streamsched.dsl.trace.tracing.traps.autocast import Regions
 from streamsched.dsl.trace.tracing.traps.comparison import compiling_matters
 from streamsched.dsl.trace.tracing.traps.losses import losses
 from streamsched.dsl.trace.tracing.traps.mixed_dtypes import mixed_dtypes
@@ -42,7 +41,7 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
     user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)), bool(request.fakes))
-    with user, ranks(request.world), autocast.watched(session.internals, sources) as regions:
+    with user, ranks(request.world), autocast.watched(session.regions, session.internals, sources):
         report("building the model")
         model = load_model(session)
         if isinstance(model, Diagnostic):
@@ -59,8 +58,8 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
             return Traced(None, (inputs,))
         if request.scope is None:
             report("tracing the model")
-            return _trace_root(session, regions, leaves, model, inputs, Dims.of(request.inputs))
-        trace_root = functools.partial(_trace_root, session, regions, leaves)
+            return _trace_root(session, leaves, model, inputs, Dims.of(request.inputs))
+        trace_root = functools.partial(_trace_root, session, leaves)
         try_root = functools.partial(_try_root, session, leaves)
         return trace_scope(session, request.scope, model, leaves, inputs, trace_root, try_root, report)
 
@@ -72,15 +71,15 @@ def _try_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs: 
     return exported if isinstance(exported, Diagnostic) else None
 
 
-def _trace_root(
-    session: Session, regions: Regions, leaves: Leaves, model: torch.nn.Module, inputs: Inputs, dims: Dims
-) -> Traced:
+def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs: Inputs, dims: Dims) -> Traced:
     """The trace of one module, by itself."""
     hooked = root_hooks(session, model)
     if hooked is not None:
         return Traced(None, (hooked,))
     inputs = by_position(model, inputs)
-    recorder = Recorder(model, session.sources, session.internals, leaves, dims, session.request.compiled)
+    recorder = Recorder(
+        model, session.sources, session.internals, leaves, dims, session.request.compiled, session.regions
+    )
     exported = export(session, model, inputs, recorder)
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
@@ -91,8 +90,8 @@ def _trace_root(
     if found:
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
-    mixed = mixed_dtypes(session, recorder, regions, parts.ops, parts.values.all())
-    lost = (*losses(session, model, exported.warned, recorder, regions, parts.state), *mixed, *compared)
+    mixed = mixed_dtypes(session, recorder, parts.ops, parts.values.all())
+    lost = (*losses(session, model, exported.warned, recorder, parts.state), *mixed, *compared)
     return Traced(finished(session, model, parts, recorder, lost), lost)
 
 

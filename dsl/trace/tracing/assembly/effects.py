@@ -150,13 +150,16 @@ def allocates(target: Any) -> bool:
     return base_name(target) in _ALLOCATE
 
 
-def may_alias_or_copy(target: Any, values: dict[str, Any], before: torch.Tensor | None, after: Any) -> bool:
-    """Whether the result is a view of the operand or a copy, depending on the device's strides."""
+def may_alias_or_copy(
+    target: Any, values: dict[str, Any], before: torch.Tensor | None, after: Any, casts: bool = False
+) -> bool:
+    """Whether the result is a view of the operand or a copy, depending on the device's strides; or on the dtypes, where
+    autocast `casts` what was computed before."""
     if base_name(target) not in _ALIAS_OR_COPY or values.get("copy") is True:
         return False
     if not isinstance(before, torch.Tensor) or not isinstance(after, torch.Tensor):
         return False
-    return before.dtype == after.dtype and before.device == after.device
+    return (casts or before.dtype == after.dtype) and before.device == after.device
 
 
 def depends_on_data(target: Any) -> bool:
@@ -210,11 +213,14 @@ class Effect:
     placements: tuple[Placement, ...]
 
 
-def analyse(target: Any, values: dict[str, Any], given: list[Operand], results: list[Any]) -> Effect:
-    """The effect of calling `target` with arguments `values`, of which `given` are the tensors, giving `results`."""
+def analyse(
+    target: Any, values: dict[str, Any], given: list[Operand], results: list[Any], casts: bool = False
+) -> Effect:
+    """The effect of calling `target` with arguments `values`, of which `given` are the tensors, giving `results`;
+    `casts` tells that autocast may have cast what was computed before, which the tensors do not show."""
     if is_idle_dropout(target, values):
         return Effect(OpKind.VIEW, False, False, (Placement((0,), False, 0),))
-    placements = tuple(_place(target, values, given, index, result) for index, result in enumerate(results))
+    placements = tuple(_place(target, values, given, index, result, casts) for index, result in enumerate(results))
     random = is_random(target, values)
     waits = makes_host_wait(target, values, given, results)
     writes = any(operand.written for operand in given) and not changes_only_metadata(target)
@@ -223,7 +229,9 @@ def analyse(target: Any, values: dict[str, Any], given: list[Operand], results: 
     return Effect(kind, random, waits, placements)
 
 
-def _place(target: Any, values: dict[str, Any], given: list[Operand], index: int, result: Any) -> Placement:
+def _place(
+    target: Any, values: dict[str, Any], given: list[Operand], index: int, result: Any, casts: bool
+) -> Placement:
     if not isinstance(result, torch.Tensor):
         return Placement((), False, None)
     shared = [i for i, operand in enumerate(given) if same_memory(operand.tensor, result)]
@@ -233,6 +241,6 @@ def _place(target: Any, values: dict[str, Any], given: list[Operand], index: int
     same = next((i for i, operand in enumerate(given) if operand.written and operand.alias_set & sets), None)
     if same is not None:
         return Placement((same,), False, same)
-    if given and may_alias_or_copy(target, values, given[0].tensor, result):
+    if given and may_alias_or_copy(target, values, given[0].tensor, result, casts):
         return Placement((0,), True, None)
     return Placement(tuple(shared), not shared, None)

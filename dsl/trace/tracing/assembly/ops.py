@@ -134,7 +134,7 @@ class Ops:
             return leaf.effect(given)
         if isinstance(node.target, torch._ops.OpOverload):
             values = effects.argument_values(node.target, node.args, node.kwargs)
-            return effects.analyse(node.target, values, given, results)
+            return effects.analyse(node.target, values, given, results, self._recorder.casts.possible)
         placements = tuple(Placement((), False, None) for _ in results)
         return Effect(OpKind.VIEW, False, False, placements)  # Python's arithmetic on traced numbers
 

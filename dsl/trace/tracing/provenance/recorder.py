@@ -24,6 +24,8 @@ from streamsched.dsl.trace.tracing.provenance.calls import CallRecord, Calls, fo
 from streamsched.dsl.trace.tracing.provenance.issues import TAG, Issue
 from streamsched.dsl.trace.tracing.provenance.locals import Locals
 from streamsched.dsl.trace.tracing.state.objects import InputObjects
+from streamsched.dsl.trace.tracing.traps.autocast import Regions
+from streamsched.dsl.trace.tracing.traps.casts import CastDtypes
 from streamsched.dsl.trace.visits import Visits
 
 
@@ -38,10 +40,12 @@ class Recorder:
         leaves: Leaves | None = None,
         dims: Dims | None = None,
         compiling: bool = True,
+        regions: Regions | None = None,
     ) -> None:
         self.leaves = leaves or Leaves(root, ())
         self.dims = dims or Dims({})
         self.decisions = Decisions(internals, lambda: self.leaves.inside)
+        self.casts = CastDtypes(regions or Regions(), internals)
         self.positions = Positions(sources)
         self._objects = InputObjects()
         self.locals = Locals(self.tag)

@@ -68,6 +68,9 @@ class _Issuing(TorchFunctionMode):
         if torch.compiler.is_dynamo_compiling():  # torch.cond has its branches compiled first
             return func(*args, **(kwargs or {}))
         name = issued_name(func)
+        casts = self._recorder.casts
+        if casts.possible:
+            casts.asking(func, args, sys._getframe(1))
         if name is None:
             return func(*args, **(kwargs or {}))
         if name == "data":  # leaves no node; detach() is the same to inference
@@ -81,8 +84,13 @@ class _Issuing(TorchFunctionMode):
             return self._branches(moment, func, args)
         if not self._recorder.leaves.inside and not self._recorder.leaves.of(func):
             self._recorder.names[moment] = name
+        before = casts.slot(name, args) if casts.possible else None
         with annotate({ISSUE: moment}):
-            return func(*indices.with_values(func, args), **(kwargs or {}))
+            result = func(*indices.with_values(func, args), **(kwargs or {}))
+        if casts.possible:
+            result = casts.apart(before, args[0] if args else None, result)
+            casts.made(func, args, kwargs or {}, result, self._recorder.leaves.of(func) is not None)
+        return result
 
     def _branches(self, moment: int, func: Any, args: Any) -> Any:
         """`torch.cond`, whose branches are run to be traced."""

@@ -36,6 +36,7 @@ class Call:
     path: str
     module: torch.nn.Module
     inputs: Inputs
+    casting: bool = False  # whether autocast casts around it
 
 
 class _CopyError(Exception):
@@ -67,7 +68,12 @@ def capture(
     """
     calls: list[Call] = []
     try:
-        with leaves.replaced(model), unchanged(model), _noting(model, modules, calls), _running(session, inputs):
+        with (
+            leaves.replaced(model),
+            unchanged(model),
+            _noting(session, model, modules, calls),
+            _running(session, inputs),
+        ):
             model(*inputs.args, **inputs.kwargs)
     except _CopyError as error:
         return _cannot_copy(session, error)
@@ -92,7 +98,7 @@ def _capture_by_export(
     session: Session, model: torch.nn.Module, inputs: Inputs, modules: dict[str, torch.nn.Module], export: Export
 ) -> list[Call] | Diagnostic:
     calls: list[Call] = []
-    with unchanged(model), _noting(model, modules, calls), _naming(session):
+    with unchanged(model), _noting(session, model, modules, calls), _naming(session):
         failed = export(model, inputs)
     if failed is not None:
         return failed
@@ -110,7 +116,7 @@ def _on_meta(call: Call, tensors: MetaTensors) -> Call:
             args, kwargs = copy.deepcopy((call.inputs.args, call.inputs.kwargs))
     except Exception as error:
         raise _CopyError(call.path, error) from error
-    return Call(call.path, call.module, Inputs(args, kwargs))
+    return Call(call.path, call.module, Inputs(args, kwargs), call.casting)
 
 
 def _cannot_copy(session: Session, error: _CopyError) -> Diagnostic:
@@ -147,7 +153,9 @@ def _naming(session: Session) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: list[Call]) -> Iterator[None]:
+def _noting(
+    session: Session, model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: list[Call]
+) -> Iterator[None]:
     """Append each call of the modules to `calls`, behind their own forward pre-hooks."""
     kept = {id(item): item for item in (*model.modules(), *model.parameters(), *model.buffers())}
 
@@ -159,7 +167,7 @@ def _noting(model: torch.nn.Module, modules: dict[str, torch.nn.Module], calls: 
                 args, kwargs = copy.deepcopy((args, kwargs), dict(kept))
         except Exception as error:
             raise _CopyError(path, error) from error
-        calls.append(Call(path, module, Inputs(args, kwargs)))
+        calls.append(Call(path, module, Inputs(args, kwargs), session.regions.casting))
 
     def hook(path: str) -> Any:
         return lambda module, args, kwargs: note(path, module, args, kwargs)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import scope_rules
+from streamsched.dsl.trace import refusal_rules, scope_rules
 from streamsched.dsl.trace.model import NONE, Scope, Trace
 from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
-from streamsched.dsl.trace.tracing import failures
+from streamsched.dsl.trace.tracing import failures, places
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
 from streamsched.dsl.trace.tracing.flags import common_flags
@@ -27,6 +27,8 @@ from streamsched.dsl.trace.tracing.scope.likeness import alike
 from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
 from streamsched.dsl.trace.tracing.scope.objects import with_objects
 from streamsched.dsl.trace.tracing.scope.select import select, shown
+
+_REGION_ADVICE = "schedule a module that has the region in its forward(), or the whole model; or cast explicitly"
 
 TraceRoot = Callable[[torch.nn.Module, Inputs, Dims], Traced]
 """Traces a module, called with inputs of some dynamic dims, as if it were the whole model."""
@@ -59,7 +61,7 @@ def trace_scope(
     calls = capture(session, model, leaves, inputs, modules, export)
     if isinstance(calls, Diagnostic):
         return Traced(None, (calls,))
-    found = _once_each(scope, modules, calls)
+    found = _once_each(scope, modules, calls) or _under_autocast(session, scope, calls)
     if found is not None:
         return Traced(None, (found,))
 
@@ -90,6 +92,16 @@ def _once_each(scope: ScopeRequest, modules: dict[str, torch.nn.Module], calls: 
         notes = (f"so are {shown(again[1:])}",) if len(again) > 1 else ()
         return scope_rules.scope_called_twice(scope.span, message, notes)
     return None
+
+
+def _under_autocast(session: Session, scope: ScopeRequest, calls: list[Call]) -> Diagnostic | None:
+    """The finding that a module is called where autocast casts: it is traced by itself, without."""
+    inside = next((call.path for call in calls if call.casting), None)
+    if inside is None:
+        return None
+    message = f"`{inside}` is called in an enabled torch.autocast region, of which its own trace knows nothing"
+    related = tuple(at for place in session.regions.enabled for at in places.at(session, place, "the region"))
+    return refusal_rules.dtype_under_autocast(scope.span, message, related, _REGION_ADVICE)
 
 
 def _trace_calls(

@@ -20,23 +20,30 @@ from streamsched.dsl.trace.tracing.frames import Internals
 
 @dataclass(slots=True)
 class Regions:
-    """Where the enabled regions that were entered are written, each once."""
+    """Where the enabled regions that were entered are written, each once; and those that are running, outermost first,
+    each with whether it is enabled."""
 
     enabled: list[Place] = field(default_factory=list)
+    running: list[bool] = field(default_factory=list)
+
+    @property
+    def casting(self) -> bool:
+        """Whether ops are cast now, as far as the device casts them."""
+        return bool(self.running) and self.running[-1]
 
 
 @contextlib.contextmanager
-def watched(internals: Internals, sources: Sources) -> Iterator[Regions]:
-    """Note the regions that are entered while the context lasts.
+def watched(regions: Regions, internals: Internals, sources: Sources) -> Iterator[None]:
+    """Note in `regions` those that are entered while the context lasts.
 
     Those that this machine cannot enter are in the graph as they are written, and do nothing meanwhile.
     """
-    regions = Regions()
     asked: weakref.WeakKeyDictionary[Any, Place | None] = weakref.WeakKeyDictionary()
     written: weakref.WeakKeyDictionary[Any, tuple[Any, Any, bool]] = weakref.WeakKeyDictionary()
     cls = torch.autocast
     make: Callable[..., None] = cls.__init__
     enter: Callable[..., Any] = cls.__enter__
+    leave: Callable[..., Any] = cls.__exit__
 
     def made(self: Any, device_type: Any, dtype: Any = None, enabled: bool = True, cache_enabled: Any = None) -> None:
         if enabled:
@@ -53,24 +60,34 @@ def watched(internals: Internals, sources: Sources) -> Iterator[Regions]:
         place = asked.get(self)
         if place is not None and place not in regions.enabled:
             regions.enabled.append(place)
+        before = _entered_nodes()
         result = enter(self)
+        regions.running.append(place is not None)
         if self in written:
-            _rewrite_node(*written[self])
+            _rewrite_nodes(before, *written[self])
         return result
 
-    cls.__init__, cls.__enter__ = made, entered  # type: ignore[method-assign]
+    def left(self: Any, *error: Any) -> Any:
+        regions.running.pop()
+        return leave(self, *error)
+
+    cls.__init__, cls.__enter__, cls.__exit__ = made, entered, left  # type: ignore[method-assign]
     try:
-        yield regions
+        yield
     finally:
-        cls.__init__, cls.__enter__ = make, enter  # type: ignore[method-assign]
+        cls.__init__, cls.__enter__, cls.__exit__ = make, enter, leave  # type: ignore[method-assign]
 
 
-def _rewrite_node(device: Any, dtype: Any, enabled: bool) -> None:
-    """Let the region that was entered last be in the graph as it is written."""
+def _entered_nodes() -> list[Any]:
+    """The graph's nodes for the regions that are running; none for one in a leaf, of which the graph knows nothing."""
     modes: list[Any] = torch.overrides._get_current_function_mode_stack()  # type: ignore[no-untyped-call]
-    for mode in modes:
-        if isinstance(mode, PreDispatchTorchFunctionMode):
-            node = mode.enter_autocast_nodes[-1]
+    return [n for mode in modes if isinstance(mode, PreDispatchTorchFunctionMode) for n in mode.enter_autocast_nodes]
+
+
+def _rewrite_nodes(before: list[Any], device: Any, dtype: Any, enabled: bool) -> None:
+    """Let the region that was entered last be in the graph as it is written."""
+    for node in _entered_nodes():
+        if node not in before:
             node.args = (device, dtype, enabled, node.args[3])
 
 

@@ -15,7 +15,6 @@ from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.places import at, returned
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.state.kept import State
-from streamsched.dsl.trace.tracing.traps.autocast import Regions
 from streamsched.dsl.trace.tracing.traps.device_branches import branches
 
 _LOST = re.compile(r"The tensor attributes? (.*) (?:was|were) assigned during export")
@@ -26,7 +25,6 @@ def losses(
     model: torch.nn.Module,
     warned: Iterable[warnings.WarningMessage],
     recorder: Recorder,
-    regions: Regions,
     state: State,
 ) -> Iterator[Diagnostic]:
     """What forward() does that the trace does not hold."""
@@ -38,7 +36,7 @@ def losses(
         yield loss_rules.attribute_not_kept(span, message)
     yield from _changed(span, recorder, state)
     yield from _device_branches(session, recorder)
-    for place in regions.enabled:
+    for place in session.regions.enabled:
         yield loss_rules.autocast_not_traced(span, at(session, place, "the region"))
     for real, other in dict.fromkeys(recorder.calls.returned.replaced if recorder.calls.returned else ()):
         message = f"forward() returns a {real}; generated code returns a {other} with the same content"

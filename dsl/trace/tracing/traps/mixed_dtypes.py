@@ -10,7 +10,6 @@ from streamsched.dsl.trace.model import Op, Ref, Value
 from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.places import at_stack
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
-from streamsched.dsl.trace.tracing.traps.autocast import Regions
 
 _OPERANDS = {
     "linear": 3, "mm": 2, "bmm": 2, "matmul": 2, "mv": 2, "dot": 2, "addmm": 3, "addmv": 3, "baddbmm": 3,
@@ -21,10 +20,10 @@ _OPERANDS = {
 
 
 def mixed_dtypes(
-    session: Session, recorder: Recorder, regions: Regions, ops: Iterable[Op], values: Sequence[Value]
+    session: Session, recorder: Recorder, ops: Iterable[Op], values: Sequence[Value]
 ) -> Iterator[Diagnostic]:
     """A warning for each place that gives an op operands of several floating dtypes; none where autocast casts."""
-    if regions.enabled:
+    if session.regions.enabled:
         return
     told = set()
     for op in ops:
