@@ -64,7 +64,7 @@ def _unprotected(program: Program, reuse: Reuse, foreign: int, use: int) -> Diag
         related=related(program, *parts),
         notes=(
             f"{successor} is the next on {home}, where `{storage.name}` was allocated: it may get its memory, "
-            f"and does not wait for {name(program, use)}",
+            f"and does not wait for {user}",
         ),
         help=f"tell the allocator with {record_stream(program, reuse.storage, foreign)} before the "
         f"last name dies, or let {home} wait for {name(program, use)} first",

@@ -44,7 +44,8 @@ def test_free_while_another_stream_still_reads(findings):
         (9, "its memory may be written from here on"),
     ]
     assert found.notes == (
-        "`c` is the next on `default`, where `B` was allocated: it may get its memory, and does not wait for `mm`",
+        "`c` is the next on `default`, where `B` was allocated: it may get its memory, and does not wait for `mm` on "
+        "`side`",
     )
     assert "`B.record_stream(...)` for `side`" in str(found.help)
 
