@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from streamsched.cli import console, files
 from streamsched.dsl.files import STDIN, SUFFIX, TRACE_SUFFIX
 
+if TYPE_CHECKING:
+    from streamsched.dsl.init import Drafted
+
 
 @click.command("init", short_help="Write a first schedule for a model.")
-@click.argument("model", metavar="FILE:ATTR")
+@click.argument("model", metavar="FILE:ATTR", required=False)
+@click.option("--from", "source", metavar="FILE:ATTR", help="Code that uses streams by itself: write what it does.")
 @click.option("--input", "inputs", multiple=True, metavar="NAME: DTYPE[DIMS]", help="An input of forward(); repeat it.")
 @click.option("--inputs-from", default="", metavar="FILE:FN", help="A function that makes the inputs of one call.")
 @click.option("-o", "--output", metavar="FILE.sched", help="Where to write the schedule, and its trace beside it.")
@@ -25,7 +30,8 @@ from streamsched.dsl.files import STDIN, SUFFIX, TRACE_SUFFIX
 @click.option("--world", type=click.IntRange(1), help="Trace as one of so many ranks, for models that communicate.")
 @click.option("--verbose", is_flag=True, help="Show the traceback of a model that cannot be traced.")
 def command(
-    model: str,
+    model: str | None,
+    source: str | None,
     inputs: tuple[str, ...],
     inputs_from: str,
     output: str | None,
@@ -41,14 +47,18 @@ def command(
     """Write a first schedule for a model: a group for each submodule or parallel branch, and what might overlap.
 
     FILE:ATTR is a module, or a function or class that makes one; a package may stand for FILE. The schedule moves
-    nothing yet: comments name the groups that might run beside others, and what to write to try it. Without -o it goes
-    to stdout. Exits with 1 where errors stand in its way.
+    nothing yet: comments name the groups that might run beside others, and what to write to try it. With --from the
+    model uses streams by itself, and the schedule is what it does: its streams, groups and edges. Without -o it goes to
+    stdout. Exits with 1 where errors stand in its way.
 
     \b
     Example:
+        streamsched init --from "overlapped.py:build" --input "x: bf16[64, 7168]" -o overlapped.sched
         streamsched init "model.py:build" --input "x: bf16[64, 7168]" -o model.sched
         streamsched init "model.py:build" --input "ids: i64[1, 64]" --scope "model.layers.*.mlp" -o mlp.sched
     """
+    if (model is None) == (source is None):
+        raise click.UsageError("name a model, FILE:ATTR, or code that uses streams by itself, --from FILE:ATTR")
     if bool(inputs) and bool(inputs_from):
         raise click.UsageError("inputs come from --input or from --inputs-from, not from both")
     if scope_class and not scope:
@@ -57,7 +67,7 @@ def command(
     from streamsched.dsl.init import Wanted, draft
 
     wanted = Wanted(
-        model,
+        source or model or "",
         inputs,
         inputs_from,
         name,
@@ -68,6 +78,7 @@ def command(
         world or 0,
         fakes,
         "" if output in (None, STDIN) else output or "",
+        source is not None,
     )
     with console.tracing() as progress:
         drafted = draft(wanted, verbose=verbose, progress=progress)
@@ -83,9 +94,18 @@ def command(
     trace = drafted.trace
     files.write_text(wanted.output, drafted.text)
     files.replace_file(wanted.output.removesuffix(SUFFIX) + TRACE_SUFFIX, lambda beside: save(trace, beside))
-    console.say(f"wrote {wanted.output}: {drafted.groups} groups, of which {drafted.candidates} might overlap others")
-    console.say(f"next: try what its comments propose, then run `streamsched lint {wanted.output}`")
+    _say_what_is_next(wanted.output, drafted)
     return console.CLEAN
+
+
+def _say_what_is_next(output: str, drafted: Drafted) -> None:
+    groups = f"{drafted.groups} group{'s' if drafted.groups != 1 else ''}"
+    if drafted.candidates is None:
+        console.say(f"wrote {output}: {groups}")
+        console.say(f"next: run `streamsched lint {output}` and `streamsched gen {output} -o FILE.py`")
+    else:
+        console.say(f"wrote {output}: {groups}, of which {drafted.candidates} might overlap others")
+        console.say(f"next: try what its comments propose, then run `streamsched lint {output}`")
 
 
 def _check_output(output: str | None) -> None:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.draft.derived import derived_schedule
 from streamsched.dsl.draft.first import first_schedule
 from streamsched.dsl.draft.names import identifier, snake_case
-from streamsched.dsl.files import SUFFIX, TRACE_SUFFIX, ScheduleFile
-from streamsched.dsl.pipeline import Progress, has_errors, load_drafted, trace_request
+from streamsched.dsl.files import SUFFIX, ReadError, ScheduleFile, read_text
+from streamsched.dsl.pipeline import Loaded, Progress, has_errors, load_drafted, trace_request
+from streamsched.dsl.program.steps import StepKind
+from streamsched.dsl.record.rules import no_side_stream
 from streamsched.dsl.syntax.formatter import format_schedule
 from streamsched.dsl.syntax.parser import parse
 from streamsched.dsl.trace.model import Trace
-from streamsched.dsl.trace.request import TraceRequest
+from streamsched.dsl.trace.request import Traced, TraceRequest
+from streamsched.dsl.trace.streamed import Streamed
 
 _STANDARD_OUTPUT = "<stdout>"
 
@@ -38,14 +42,15 @@ class Wanted:
     world: int = 0
     fakes: str = ""
     output: str = ""
+    implemented: bool = False  # the model uses streams by itself, and its own schedule is wanted
 
 
 @dataclass(frozen=True, slots=True)
 class Drafted:
     """A schedule's text, canonical, with the trace that it was held against; both None where there is no trace.
 
-    `groups` and `candidates` count its groups and those that might overlap others. `texts` are what spans may speak of
-    besides the user's files.
+    `groups` and `candidates` count its groups and those that might overlap others, None where that is not asked.
+    `texts` are what spans may speak of besides the user's files.
     """
 
     text: str | None
@@ -53,11 +58,15 @@ class Drafted:
     diagnostics: tuple[Diagnostic, ...]
     texts: tuple[ScheduleFile, ...] = ()
     groups: int = 0
-    candidates: int = 0
+    candidates: int | None = None
 
 
 def draft(wanted: Wanted, *, verbose: bool = False, progress: Progress | None = None) -> Drafted:
-    """A first schedule of a plain model. Nothing is raised: what keeps it from being written is in the diagnostics."""
+    """A first schedule of a plain model, or that of one that uses streams by itself, which is traced without them.
+
+    Nothing is raised: what keeps it from being written is in the diagnostics.
+    """
+    wanted = replace(wanted, target=wanted.target or _target_of(wanted))
     head = _head(wanted)
     options = _options(wanted)
     parsed = parse(head, "<options>", options)
@@ -65,10 +74,10 @@ def draft(wanted: Wanted, *, verbose: bool = False, progress: Progress | None = 
     if has_errors(parsed.diagnostics):
         return Drafted(None, None, parsed.diagnostics, texts)
     request = trace_request(parsed.schedule, os.path.dirname(wanted.output))
-    return _first(wanted, request, texts, verbose, progress)
+    return _traced(wanted, request, texts, verbose, progress)
 
 
-def _first(
+def _traced(
     wanted: Wanted,
     request: TraceRequest,
     texts: tuple[ScheduleFile, ...],
@@ -80,21 +89,66 @@ def _first(
     traced = trace_model(request, verbose=verbose, progress=progress)
     if traced.trace is None:
         return Drafted(None, None, traced.diagnostics, texts)
-    first = first_schedule(traced.trace)
-    about = f"# A first schedule of {wanted.model}, to be edited: all runs on the caller's stream.\n"
-    drafted = _checked(wanted, about, first.text, traced.trace)
-    found = traced.diagnostics + drafted.diagnostics
-    return Drafted(drafted.text, traced.trace, found, (*texts, *drafted.texts), first.groups, first.candidates)
+    if not wanted.implemented:
+        first = first_schedule(traced.trace)
+        about = f"# A first schedule of {wanted.model}, to be edited: all runs on the caller's stream.\n"
+        loaded = _loaded(wanted, about, first.text, traced.trace)
+        return _drafted(loaded, traced, texts, first.groups, first.candidates)
+    if traced.streamed is None:
+        return Drafted(None, None, (*traced.diagnostics, _without_streams()), texts)
+    derived = derived_schedule(traced.trace, traced.streamed)
+    return _drafted(_implemented(wanted, derived.text, traced.trace, traced.streamed), traced, texts, derived.groups)
 
 
-def _checked(wanted: Wanted, about: str, body: str, trace: Trace) -> Drafted:
-    """The whole text in its canonical form, with what is wrong with the schedule."""
+def _drafted(
+    loaded: Loaded, traced: Traced, texts: tuple[ScheduleFile, ...], groups: int, candidates: int | None = None
+) -> Drafted:
+    found = (*traced.diagnostics, *loaded.diagnostics)
+    return Drafted(loaded.file.text, traced.trace, found, (*texts, loaded.file), groups, candidates)
+
+
+def _without_streams() -> Diagnostic:
+    return no_side_stream.diagnostic(
+        Span("--model", 1, 1, 1, 1),
+        "the model used no stream while it was traced",
+        help="give inputs and settings that take the branch with streams, or leave out --from for a first schedule",
+    )
+
+
+def _implemented(wanted: Wanted, body: str, trace: Trace, streamed: Streamed) -> Loaded:
+    """The schedule that the code implements, with the `memory` mode that calls `record_stream` as the code does."""
+    about = f"# What the forward() of {wanted.model} does by itself, as a schedule.\n"
+    plain = _loaded(wanted, about, body, trace)
+    recording = _loaded(wanted, about, f"memory record_stream\n\n{body}", trace)
+    off = [abs(_record_streams(loaded) - streamed.record_streams) for loaded in (plain, recording)]
+    return recording if off[1] < off[0] else plain
+
+
+def _record_streams(loaded: Loaded) -> int:
+    """How often the generated forward will call `record_stream`."""
+    steps = loaded.program.steps if loaded.program is not None else ()
+    return sum(step.kind is StepKind.RECORD_STREAM for step in steps)
+
+
+def _loaded(wanted: Wanted, about: str, body: str, trace: Trace) -> Loaded:
+    """The whole schedule in its canonical form, planned and checked."""
     statements = "\n".join((*_options(wanted).values(), *_head(wanted).splitlines()[1:]))
     text = f"{about}schedule {_name(wanted, trace)}\n\n{statements}\n\n{body}"
-    formatted = format_schedule(parse(text, wanted.output or _STANDARD_OUTPUT).schedule)
     path, base = wanted.output or _STANDARD_OUTPUT, os.path.dirname(wanted.output)
-    file = ScheduleFile(path, formatted, base, path.removesuffix(SUFFIX) + TRACE_SUFFIX)
-    return Drafted(formatted, trace, load_drafted(file, trace).diagnostics, (file,))
+    formatted = format_schedule(parse(text, path).schedule)
+    return load_drafted(ScheduleFile(path, formatted, base, ""), trace)
+
+
+def _target_of(wanted: Wanted) -> str:
+    """`cuda` for code that uses streams of CUDA by itself, and of no NPU; else the language's own default."""
+    file = wanted.model.rpartition(":")[0]
+    if not wanted.implemented or not os.path.isfile(file):
+        return ""
+    try:
+        text = read_text(file)
+    except ReadError:
+        return ""
+    return "cuda" if "torch.cuda." in text and "torch.npu." not in text else ""
 
 
 def _head(wanted: Wanted) -> str:

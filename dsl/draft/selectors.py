@@ -85,6 +85,25 @@ class Speller:
     def _kernels(self, ops: Iterable[int]) -> Kernels:
         return frozenset(self.index.kernels(ops))
 
+    def module(self, wanted: Kernels) -> str:
+        """The path of the largest module among these kernels; empty where there is none."""
+        fits = [(len(kernels), text) for text, kernels in self._modules.items() if kernels <= wanted]
+        return max(fits)[1].split('"')[1].partition("@")[0] if fits else ""
+
+    def ending(self, allowed: Kernels, op: int) -> Kernels:
+        """The largest module or value, all of it allowed, whose last kernel is `op`; else that kernel alone."""
+        return self._largest(kernels for kernels in self._named(allowed) if max(kernels) == op) or frozenset((op,))
+
+    def beginning(self, allowed: Kernels, op: int) -> Kernels:
+        """The largest module or value, all of it allowed, whose first kernel is `op`; else that kernel alone."""
+        return self._largest(kernels for kernels in self._named(allowed) if min(kernels) == op) or frozenset((op,))
+
+    def _named(self, allowed: Kernels) -> Iterator[Kernels]:
+        return (k for k in (*self._modules.values(), *self._values.values()) if k <= allowed)
+
+    def _largest(self, found: Iterable[Kernels]) -> Kernels:
+        return max(found, key=len, default=frozenset())
+
     def local(self, wanted: Kernels) -> str:
         """What the user's code calls the last thing that these kernels make; empty where it has no name."""
         trace = self.index.trace

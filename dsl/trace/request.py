@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.trace.model import Dim, Trace
+from streamsched.dsl.trace.streamed import Streamed
 
 DTYPES: dict[str, str] = {
     "f16": "float16",
@@ -101,7 +102,8 @@ class TraceRequest:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A trace, or none, and what was found while making it."""
+    """A trace, or none, and what was found while making it. `streamed` is what the model itself did with streams."""
 
     trace: Trace | None
     diagnostics: tuple[Diagnostic, ...]
+    streamed: Streamed | None = None

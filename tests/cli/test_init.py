@@ -54,3 +54,36 @@ def test_what_cannot_be_done(words: list[str], code: int, expected: str, project
     done = run("init", *words)
     assert done.code == code and expected in done.err, done
     assert not [name for name in os.listdir() if name.startswith("new")]
+
+
+OVERLAPPED = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.cuda.Stream()
+
+    def forward(self, x):
+        self.side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.side):
+            y = x + 1
+        z = x * 2
+        torch.cuda.current_stream().wait_stream(self.side)
+        return y * z
+"""
+
+
+def test_from_code_with_streams(project: Path, run: Run) -> None:
+    Path("overlapped.py").write_text(OVERLAPPED)
+    done = run("init", "--from", "overlapped.py:Model", "--input", "x: f32[8]", "-o", "new.sched")
+    assert done.code == 0 and "wrote new.sched: 2 groups\n" in done.err, done
+    text = Path("new.sched").read_text()
+    assert "target cuda\n" in text and "y on side\n" in text and "y -> result\n" in text
+    for verb in (("lint",), ("trace",), ("fmt", "--check"), ("gen", "-o", "out.py")):
+        assert run(*verb, "new.sched").code == 0, verb
+
+
+def test_a_model_or_code_with_streams(project: Path, run: Run) -> None:
+    assert "name a model" in run("init", *INPUTS).err
+    assert run("init", "model.py:Model", "--from", "model.py:Model", *INPUTS).code == 2

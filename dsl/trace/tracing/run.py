@@ -29,6 +29,7 @@ from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.problems import problems
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
+from streamsched.dsl.trace.tracing.streams import standing_in
 from streamsched.dsl.trace.tracing.traps import autocast
 from streamsched.dsl.trace.tracing.traps.comparison import compiling_matters
 from streamsched.dsl.trace.tracing.traps.losses import losses
@@ -41,7 +42,8 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
     user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)), bool(request.fakes))
-    with user, ranks(request.world), autocast.watched(session.regions, session.internals, sources):
+    watched = autocast.watched(session.regions, session.internals, sources)
+    with user, ranks(request.world), standing_in(session.streams), watched:
         report("building the model")
         model = load_model(session)
         if isinstance(model, Diagnostic):
@@ -80,7 +82,9 @@ def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs
     recorder = Recorder(
         model, session.sources, session.internals, leaves, dims, session.request.compiled, session.regions
     )
+    session.streams.begin(recorder.tick)
     exported = export(session, model, inputs, recorder)
+    session.streams.end()
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
     compared = compiling_matters(session, model, inputs, recorder)
@@ -92,7 +96,8 @@ def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs
     name_all(session.sources, own_files(session.sources))
     mixed = mixed_dtypes(session, recorder, parts.ops, parts.values.all())
     lost = (*losses(session, model, exported.warned, recorder, parts.state), *mixed, *compared)
-    return Traced(finished(session, model, parts, recorder, lost), lost)
+    streamed = session.streams.over(parts.moments)
+    return Traced(finished(session, model, parts, recorder, lost), lost, streamed)
 
 
 def register_caches(model: torch.nn.Module) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from drafts import wanted
 from tiny import EXAMPLES, NEEDS_NPU, SCOPED, SIZES
 
 from streamsched.dsl.diagnostic import Severity
@@ -27,25 +28,7 @@ def first(name: str, monkeypatch: pytest.MonkeyPatch) -> Drafted:
     """The first schedule of an example's model in its tiny size, with the example's scope."""
     (path,) = EXAMPLES.glob(f"*/{name}.sched")
     monkeypatch.chdir(path.parent)
-    own = path.read_text().splitlines()
-    texts = [*(SIZES | SCOPED)[name], *own]
-    model = next(text for text in texts if text.startswith("model"))
-    inputs = [text for text in texts if text.startswith("input")]
-    inputs = [text for text in inputs if text in (SIZES | SCOPED)[name]] or inputs
-    scope = next(
-        (re.findall(r'"(.*)"(?: class (\w+))?', text)[0] for text in own if text.startswith("scope")), ("", "")
-    )
-    made = [text.split('"')[1] for text in inputs if text.startswith("inputs from")]
-    return draft(
-        Wanted(
-            model.split('"')[1],
-            tuple(text.removeprefix("input ") for text in inputs if text.startswith("input ")),
-            made[0] if made else "",
-            scope=scope[0],
-            scope_class=scope[1],
-            world=4 if name == "tp_moe" else 0,
-        )
-    )
+    return draft(wanted(name))
 
 
 def checked(drafted: Drafted, text: str) -> Loaded:

@@ -36,6 +36,7 @@ class Assembled:
     communication: Communication
     unspelled: tuple[Node, ...]  # numbers made of named dims that have no printed form
     state: State
+    moments: tuple[int, ...]  # by op: when it was issued, by the recorder's clock
 
 
 def assemble(
@@ -67,6 +68,7 @@ def assemble(
         communication=ops.communication,
         unspelled=tuple(ops.operands.unspelled),
         state=State(state.assignments + changed.assignments, state.refused + changed.refused),
+        moments=tuple(ops.moments),
     )
 
 

@@ -49,7 +49,7 @@ class Recorder:
         self.positions = Positions(sources)
         self._objects = InputObjects()
         self.locals = Locals(self.tag)
-        self.calls = Calls(root, self._tick, self.describe, self.locals.observe, self._objects, self.leaves)
+        self.calls = Calls(root, self.tick, self.describe, self.locals.observe, self._objects, self.leaves)
         self.issues: dict[int, Issue] = {}
         self.names: dict[int, str] = {}  # by issue: what was called
         self.branches: dict[int, tuple[Names, Names]] = {}  # by issue: what is called where
@@ -64,7 +64,8 @@ class Recorder:
         self._time = 0
         self._tags = 0
 
-    def _tick(self) -> int:
+    def tick(self) -> int:
+        """The time, which grows each time that it is asked for."""
         self._time += 1
         return self._time
 
@@ -119,7 +120,7 @@ class Recorder:
         visible = [f for f in frames if f is root.frame or f.f_code.co_filename not in self.internals]
         stack = self.positions.stack(tuple(self.positions.position(f) for f in reversed(visible)))
         statement, visit = self._statement(root.frame, frames)
-        moment = self._tick()
+        moment = self.tick()
         self.issues[moment] = Issue(self.calls.current, stack, statement, visit)
         return moment
 

@@ -13,6 +13,7 @@ from streamsched.dsl.trace import refusal_rules, scope_rules
 from streamsched.dsl.trace.model import NONE, Scope, Trace
 from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
+from streamsched.dsl.trace.streamed import Streamed
 from streamsched.dsl.trace.tracing import failures, places
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
@@ -41,6 +42,7 @@ class _Case:
     call: Call
     trace: Trace
     paths: list[str]
+    streamed: Streamed | None
 
 
 def trace_scope(
@@ -125,7 +127,7 @@ def _trace_calls(
             note = f"while `{call.path}` was traced, which is in scope"
             return Traced(None, tuple(dataclasses.replace(d, notes=(*d.notes, note)) for d in traced.diagnostics))
         found.update(dict.fromkeys(traced.diagnostics))
-        cases.append(_Case(call, traced.trace, [call.path]))
+        cases.append(_Case(call, traced.trace, [call.path], traced.streamed))
     one = _one_trace(session, scope, modules, cases)
     if isinstance(one, Diagnostic):
         return Traced(None, (one,))
@@ -133,7 +135,7 @@ def _trace_calls(
     told = tuple(dict.fromkeys(warning for case in cases for warning in case.trace.told))
     instances = Scope(scope.glob, scope.class_name, tuple(call.path for call in calls))
     made = dataclasses.replace(one, sources=session.sources.described(), warnings=warnings, told=told, scope=instances)
-    return Traced(dataclasses.replace(made, digest=digest(made)), tuple(found))
+    return Traced(dataclasses.replace(made, digest=digest(made)), tuple(found), cases[0].streamed)
 
 
 def _one_trace(
