@@ -8,7 +8,7 @@ PYTHON ?= python3
 JOBS ?= 2
 BIN := .venv/bin
 NPU_BIN := .venv-npu/bin
-PACKAGES := cli codegen dsl grammars npu_sim verify
+PACKAGES := cli codegen dsl grammars lsp npu_sim verify
 NPU_TESTS := $(wildcard tests/npu_sim tests/npu_examples tests/npu_hazards)
 
 # A strict editable install links every file by itself, so it is made again when the list of files changes.
@@ -61,6 +61,7 @@ bench: $(TEST_READY)
 	$(BIN)/python benchmarks/bench_lint.py
 	$(BIN)/python benchmarks/bench_models.py
 	$(BIN)/python benchmarks/bench_audit.py
+	$(BIN)/python benchmarks/bench_lsp.py
 
 clean:
 	rm -rf .venv .venv-npu build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

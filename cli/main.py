@@ -20,7 +20,7 @@ from streamsched.dsl.files import ReadError
 from streamsched.dsl.nearest import nearest
 
 INTERRUPTED = 130
-VERBS = ("init", "trace", "lint", "fmt", "gen", "show", "verify", "audit", "explain")
+VERBS = ("init", "trace", "lint", "fmt", "gen", "show", "verify", "audit", "explain", "lsp")
 
 
 class VerbGroup(click.Group):
@@ -94,7 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = cli.main(args=words, prog_name="streamsched", standalone_mode=False)
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # the language server closes it at its end
+            sys.stdout.flush()
     except (BrokenPipeError, SystemExit):
         _discard_output()  # the reader has gone, as `head` goes; click exits where it notices first
         return CLEAN

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from streamsched.dsl.config.config import Config
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ScheduleFile
-from streamsched.dsl.pipeline import Loaded, Progress, load_file, rule_codes
+from streamsched.dsl.pipeline import Loaded, Progress, load_file, load_open, rule_codes
 from streamsched.dsl.suppress import MARK, in_python, in_schedule
 from streamsched.dsl.told import Told, tell
+
+if TYPE_CHECKING:
+    from streamsched.dsl.plan.index import TraceIndex
+    from streamsched.dsl.trace.store import Loaded as Saved
 
 MOST_STEPS = 500
 """How often a text is fixed and checked again, before fixes that undo each other are suspected."""
@@ -41,6 +46,14 @@ def lint(
     """Check a schedule. `target` and `over` are as in `load_file`; `adjust` changes the settings of the project."""
     loaded = load_file(file, target=target, over=over, verbose=verbose, progress=progress)
     return Linted(loaded.file, _tell(loaded, adjust(loaded.config)), loaded.stand_ins)
+
+
+def lint_open(
+    file: ScheduleFile, saved: Saved | None, index: TraceIndex | None, overtaken: Callable[[], bool]
+) -> tuple[Diagnostic, ...] | None:
+    """What is told of a schedule that is open in an editor; None where it was overtaken. See `load_open`."""
+    loaded = load_open(file, saved, index, overtaken)
+    return _tell(loaded, loaded.config).left if loaded is not None else None
 
 
 def remarks_on(loaded: Loaded) -> list[Diagnostic]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from streamsched.dsl.config.config import DEFAULT, Config
 from streamsched.dsl.config.find import find_config
@@ -20,6 +21,10 @@ from streamsched.dsl.syntax.formatter import format_schedule, format_statement
 from streamsched.dsl.syntax.parser import parse
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.request import EAGER, InputTensor, LeafRequest, ScopeRequest, TraceRequest
+
+if TYPE_CHECKING:
+    from streamsched.dsl.plan.index import TraceIndex
+    from streamsched.dsl.trace.store import Loaded as Saved
 
 Progress = Callable[[str], None]
 """Called with a few words on what long work is doing now."""
@@ -103,6 +108,30 @@ def load_file(
     loaded = trace(parsed, verbose, progress, target)
     with collector_off():
         return _checked(_planned(loaded, target))
+
+
+def load_open(
+    file: ScheduleFile, saved: Saved | None, index: TraceIndex | None, overtaken: Callable[[], bool]
+) -> Loaded | None:
+    """The same for a schedule that is open in an editor, with its saved trace if it has one; nothing is traced.
+
+    `saved` is what was read of that trace, `index` its tables. `overtaken` is asked before each stage whether the
+    result is still wanted; None where it is not.
+    """
+    loaded = _parsed(file)
+    if saved is not None and not loaded.failed:
+        loaded = replace(loaded, trace=saved.trace, diagnostics=loaded.diagnostics + saved.diagnostics)
+    stages: tuple[Callable[[Loaded], Loaded], ...] = (
+        lambda loaded: _against(loaded, None),
+        lambda loaded: _planned(loaded, None, index),
+        _checked,
+    )
+    for stage in stages:
+        if overtaken():
+            return None
+        with collector_off():
+            loaded = stage(loaded)
+    return loaded
 
 
 def load_trace(path: str, *, verbose: bool = False, progress: Progress | None = None) -> Loaded:
@@ -221,18 +250,26 @@ def _with_trace(loaded: Loaded, verbose: bool, progress: Progress | None, target
     if not file.trace_path or not os.path.lexists(file.trace_path):
         return _traced(loaded, verbose, progress, target)
 
-    from streamsched.dsl.trace.freshness import other_mode, staleness, warnings
     from streamsched.dsl.trace.store import load as load_saved
 
     request = trace_request(loaded.schedule, file.base)
     with collector_off():
         saved = load_saved(file.trace_path, request.schedule_span)
-    found = loaded.diagnostics + saved.diagnostics
-    if saved.trace is not None:
-        found += staleness(saved.trace, file.base, request.determined_by, request.schedule_span)
-        found += warnings(saved.trace, request.model_span)
-        found += other_mode(saved.trace, trace_request(loaded.schedule, file.base, target))
-    return replace(loaded, trace=saved.trace, diagnostics=found)
+    return _against(replace(loaded, trace=saved.trace, diagnostics=loaded.diagnostics + saved.diagnostics), target)
+
+
+def _against(loaded: Loaded, target: str | None) -> Loaded:
+    """Held against its saved trace, if that could be read: whether it is still the trace of this schedule."""
+    from streamsched.dsl.trace.freshness import other_mode, staleness, warnings
+
+    if loaded.failed or loaded.trace is None:
+        return loaded
+    file, trace = loaded.file, loaded.trace
+    request = trace_request(loaded.schedule, file.base)
+    found = staleness(trace, file.base, request.determined_by, request.schedule_span)
+    found += warnings(trace, request.model_span)
+    found += other_mode(trace, trace_request(loaded.schedule, file.base, target))
+    return replace(loaded, diagnostics=loaded.diagnostics + found)
 
 
 def _traced(loaded: Loaded, verbose: bool, progress: Progress | None, target: str | None = None) -> Loaded:
@@ -247,13 +284,13 @@ def _traced(loaded: Loaded, verbose: bool, progress: Progress | None, target: st
     return replace(loaded, trace=traced.trace, diagnostics=loaded.diagnostics + traced.diagnostics)
 
 
-def _planned(loaded: Loaded, target: str | None) -> Loaded:
+def _planned(loaded: Loaded, target: str | None, index: TraceIndex | None = None) -> Loaded:
     if loaded.failed or loaded.trace is None:
         return loaded
 
     from streamsched.dsl.plan.planner import plan
 
-    planned = plan(loaded.schedule, loaded.trace, loaded.file.base, target)
+    planned = plan(loaded.schedule, loaded.trace, loaded.file.base, target, index)
     return replace(loaded, program=planned.program, diagnostics=loaded.diagnostics + planned.diagnostics)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from streamsched.dsl.draft.names import Names
 from streamsched.dsl.draft.selectors import Kernels, Speller
-from streamsched.dsl.plan.select import TraceIndex
+from streamsched.dsl.plan.index import TraceIndex
 from streamsched.dsl.plan.sync import Need, minimal_sync
 from streamsched.dsl.program.clocks import advance, join
 from streamsched.dsl.program.steps import DEFAULT

@@ -9,7 +9,7 @@ from streamsched.dsl.draft.branches import Branch, branches_of, nbytes, weights
 from streamsched.dsl.draft.names import Names
 from streamsched.dsl.draft.selectors import Speller
 from streamsched.dsl.plan.dependence import Dependency, dependencies
-from streamsched.dsl.plan.select import TraceIndex
+from streamsched.dsl.plan.index import TraceIndex
 from streamsched.dsl.trace.model import NONE, Trace
 
 _GROUPS = 40

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from streamsched.dsl.diagnostic import Span
-from streamsched.dsl.plan.select import TraceIndex
+from streamsched.dsl.plan.index import TraceIndex
 from streamsched.dsl.syntax.formatter import format_selector
 from streamsched.dsl.syntax.tree import Name, ValueSelector
 from streamsched.dsl.trace.model import NONE

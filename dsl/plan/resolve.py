@@ -8,9 +8,10 @@ from itertools import pairwise
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.plan import rules
+from streamsched.dsl.plan.index import Selection, TraceIndex
 from streamsched.dsl.plan.order import Precedence
 from streamsched.dsl.plan.places import Locator
-from streamsched.dsl.plan.select import Selecting, Selection, TraceIndex
+from streamsched.dsl.plan.select import Selecting
 from streamsched.dsl.plan.settings import Settings
 from streamsched.dsl.program.steps import DEFAULT, Group, Holding
 from streamsched.dsl.syntax.formatter import format_selector
@@ -23,7 +24,6 @@ from streamsched.dsl.syntax.tree import (
     Schedule,
     Selector,
 )
-from streamsched.dsl.trace.model import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class _Groups:
         return label, self.selections[label]
 
 
-def resolve(schedule: Schedule, settings: Settings, trace: Trace, locator: Locator) -> Resolved:
+def resolve(schedule: Schedule, settings: Settings, index: TraceIndex, locator: Locator) -> Resolved:
     """Evaluate every selector, place the ops, and collect the declared orders."""
-    index = TraceIndex(trace)
+    trace = index.trace
     declared = {s.name.text: s for s in schedule.statements if isinstance(s, GroupStatement)}
     selecting = Selecting(index, {name: s.selector for name, s in declared.items()})
     groups = _Groups(selecting)

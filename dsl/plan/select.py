@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.globs import compile_glob
 from streamsched.dsl.plan import rules
+from streamsched.dsl.plan.index import NOTHING, Selection, TraceIndex
 from streamsched.dsl.syntax.formatter import format_selector
 from streamsched.dsl.syntax.tree import (
     DifferenceSelector,
@@ -25,59 +24,7 @@ from streamsched.dsl.syntax.tree import (
     UnionSelector,
     ValueSelector,
 )
-from streamsched.dsl.trace.model import NONE, OpKind, Trace
-
-Selection = frozenset[int]
-"""The ops that a selector selects, as indices into `trace.ops`."""
-
-NOTHING: Selection = frozenset()
-
-
-@dataclass(frozen=True)
-class TraceIndex:
-    """A trace with the tables that selecting needs, each built when first asked for."""
-
-    trace: Trace
-
-    @cached_property
-    def executions(self) -> dict[str, list[Selection]]:
-        """By bound name: the ops of each execution of each statement that binds it, in program order."""
-        ops: dict[tuple[int, int], list[int]] = {}
-        for index, op in enumerate(self.trace.ops):
-            if op.statement != NONE:
-                ops.setdefault((op.statement, op.visit), []).append(index)
-        named: dict[str, list[Selection]] = defaultdict(list)
-        for (statement, _), members in sorted(ops.items(), key=lambda item: item[1][0]):
-            selection = frozenset(members)
-            for name in self.trace.statements[statement].binds:
-                named[name].append(selection)
-        return dict(named)
-
-    @cached_property
-    def by_value(self) -> dict[int, str]:
-        """By op: the text of a `value` selector that selects that kernel and no other, where there is one."""
-        found: dict[int, str] = {}
-        for name, executions in self.executions.items():
-            for number, execution in enumerate(executions):
-                kernels = self.kernels(execution)
-                if len(kernels) == 1:
-                    index = f"[{number}]" if len(executions) > 1 else ""
-                    found.setdefault(kernels[0], f'value "{name}"{index}')
-        return found
-
-    @cached_property
-    def nodes(self) -> dict[str, int]:
-        """Ops by their name in the trace."""
-        return {op.name: index for index, op in enumerate(self.trace.ops)}
-
-    def kernels(self, selection: Iterable[int]) -> list[int]:
-        """The ops of a selection that have a place in a stream (kernels and allocations), in program order."""
-        ops = self.trace.ops
-        return sorted(index for index in selection if ops[index].kind is not OpKind.VIEW)
-
-    def unique_selector(self, op: int) -> str:
-        """The text of a selector for exactly this op."""
-        return self.by_value.get(op) or f'node "{self.trace.ops[op].name}"'
+from streamsched.dsl.trace.model import NONE, Trace
 
 
 @dataclass
@@ -123,7 +70,7 @@ class Selecting:
         trace = self.index.trace
         match selector:
             case ModuleSelector(glob):
-                selection = select_modules(trace, glob)
+                selection = self.index.modules(glob)
                 if not selection and (idle := idle_module(trace, glob)):
                     self.diagnostics.append(rules.matches_nothing(selector.span, format_selector(selector), idle=idle))
                     return NOTHING
@@ -186,16 +133,6 @@ class Selecting:
     def _fragile(self, selector: Selector, op: int) -> None:
         instead = self.index.by_value.get(op)
         self.diagnostics.append(rules.fragile_selector(selector.span, format_selector(selector), instead))
-
-
-def select_modules(trace: Trace, glob: str) -> Selection:
-    """The ops inside the module calls whose path, with `@N` for later calls, matches."""
-    pattern = compile_glob(glob)
-    ops: set[int] = set()
-    for call in trace.calls:
-        if pattern.fullmatch(call.label):
-            ops.update(range(call.begin, call.end))
-    return frozenset(ops)
 
 
 def idle_module(trace: Trace, glob: str) -> str:
