@@ -16,6 +16,7 @@ from streamsched.dsl.trace.tracing.containers import tensors
 from streamsched.verify.causes import in_words
 from streamsched.verify.compare import differences
 from streamsched.verify.generated import load_generated
+from streamsched.verify.instances import said
 from streamsched.verify.interpreter import Interpreter
 from streamsched.verify.live import Live, State
 from streamsched.verify.orders import StreamOrder, orders
@@ -56,6 +57,7 @@ def verify_on_cpu(programs: Sequence[Program], live: Live, request: Request) -> 
             for part in parts_of(program.trace, live, samples):
                 under_orders(program, part, chosen, found, failed)
     several = "s" * (len(programs) > 1)
+    notes = [note for program in programs if program.trace is not None for note in said(program.trace, live.model)]
     return Verdict(
         "cpu",
         f"the ops of the plan{several} against the same ops in program order, and the forward{several} generated for "
@@ -64,6 +66,7 @@ def verify_on_cpu(programs: Sequence[Program], live: Live, request: Request) -> 
         request.calls,
         tuple(found),
         tuple(failed),
+        notes=tuple(notes),
     )
 
 

@@ -14,13 +14,11 @@ import torch
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.verify.environment import Environment
+from streamsched.verify.instances import sampled
 from streamsched.verify.live import Live
 from streamsched.verify.samples import Sample
 from streamsched.verify.unsupported import original_raises
 from streamsched.verify.verdict import CannotRunError
-
-MOST_INSTANCES = 4
-"""How many modules in scope are verified one by one: the first, the last, and some between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def parts_of(trace: Trace, live: Live, samples: Sequence[Sample]) -> list[Part]:
             whole.arguments.append(_named(live.model, args, kwargs))
         return [whole]
     model, running = copy_model(live.model), copy_model(live.model)
-    parts = [Part(path, model.get_submodule(path)) for path in _spread(trace.scope.instances)]
+    parts = [Part(path, model.get_submodule(path)) for path in sampled(trace, live.model)]
     with contextlib.ExitStack() as hooks, torch.no_grad():
         for part in parts:
             hooks.enter_context(_noting(trace, part, running.get_submodule(part.path)))
@@ -69,13 +67,6 @@ def parts_of(trace: Trace, live: Live, samples: Sequence[Sample]) -> list[Part]:
             except Exception as error:
                 raise original_raises(error, live.integers) from error
     return parts
-
-
-def _spread(paths: Sequence[str]) -> list[str]:
-    """At most `MOST_INSTANCES` of the paths, the first and the last among them."""
-    if len(paths) <= MOST_INSTANCES:
-        return list(paths)
-    return [paths[round(step * (len(paths) - 1) / (MOST_INSTANCES - 1))] for step in range(MOST_INSTANCES)]
 
 
 @contextlib.contextmanager

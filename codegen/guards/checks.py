@@ -12,7 +12,7 @@ from streamsched.codegen.guards.arguments import Arguments, given
 from streamsched.codegen.guards.check import Check, is_constant
 from streamsched.codegen.guards.group_sizes import group_sizes
 from streamsched.codegen.guards.lists import grouped, lengths
-from streamsched.codegen.guards.modules import OWN, changing, dtypes, flags
+from streamsched.codegen.guards.modules import OWN, changing, constants, dtypes, flags
 from streamsched.codegen.guards.tensors import is_within
 from streamsched.dsl.trace.model import Trace
 
@@ -30,7 +30,7 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
             arguments.add_replaced(assignment)
     return (
         is_constant("self.training", "False"),
-        *dict.fromkeys((*flags(trace, folding), *changing(trace, folding))),
+        *dict.fromkeys((*flags(trace, folding), *constants(trace, folding), *changing(trace, folding))),
         *grouped(dict.fromkeys(arguments.found), lengths(trace, arguments.found)),
         *map(is_within, trace.dims),
         *(is_constant(expression, str(size)) for expression, size in group_sizes(trace, folding).items()),

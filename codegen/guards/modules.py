@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from streamsched.codegen.forward.folding import Folding
 from streamsched.codegen.forward.state import unfolded
 from streamsched.codegen.guards.check import Check, is_constant
 from streamsched.codegen.guards.objects import replaced
 from streamsched.codegen.spell.arguments import spell_literal
-from streamsched.dsl.trace.model import NONE, StorageKind, Trace
+from streamsched.dsl.trace.model import NONE, ModuleCall, StorageKind, Trace
+from streamsched.dsl.trace.numbers import numbers_in, numbers_of_call, numbers_of_op
 
 OWN = "self."
 """What the expressions of a module's own attributes begin with."""
@@ -21,6 +22,27 @@ def flags(trace: Trace, folding: Folding) -> Iterator[Check]:
     printed = (call for index, call in enumerate(trace.calls) if call.flags and is_unfolded(trace, folding, index))
     for expression, text in dict(flag for call in printed for flag in call.flags).items():
         yield is_constant(expression, spell_literal(text))
+
+
+def constants(trace: Trace, folding: Folding) -> Iterator[Check]:
+    """What the attributes hold whose numbers are printed."""
+    for index, call in enumerate(trace.calls):
+        if call.constants and is_unfolded(trace, folding, index):
+            printed = set(_printed_numbers(trace, folding, call))
+            for expression, text, shown in call.constants:
+                if numbers_in(shown) <= printed:
+                    yield is_constant(expression, spell_literal(text))
+
+
+def _printed_numbers(trace: Trace, folding: Folding, call: ModuleCall) -> Iterator[Hashable]:
+    """The numbers in the ops of a call that are printed one by one, and in the calls inside it that are printed."""
+    called = dict.fromkeys(folding.call_of[call.begin : call.end])
+    for folded in called:
+        if folded != NONE:
+            yield from numbers_of_call(trace.calls[folded], trace.values)
+    for op in range(call.begin, call.end):
+        if folding.call_of[op] == NONE:
+            yield from numbers_of_op(trace.ops[op], trace.values)
 
 
 def changing(trace: Trace, folding: Folding) -> list[Check]:

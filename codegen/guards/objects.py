@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from streamsched.codegen.guards.check import Check, is_constant, is_of_class
 from streamsched.codegen.guards.places import is_chosen, is_inside, like, owners, through
 from streamsched.codegen.spell.arguments import spell_literal
-from streamsched.dsl.trace.model import ABSENT, Assignment, Trace, Value
+from streamsched.dsl.trace.model import ABSENT, OF_CLASS, Assignment, Trace, Value
 
 _STEP = re.compile(r"(?P<owner>.+)(?:\.(?P<name>\w+)|\[(?P<key>[^\[]+)\])")
 
@@ -40,18 +40,28 @@ def held_constants(trace: Trace, expression: str, inputs: Iterable[Value]) -> It
 
 
 def replaced(assignment: Assignment, checked: Collection[Check]) -> Iterator[Check]:
-    """The constant that is replaced by what forward() leaves in its place, or that there is nothing yet, unless
-    `checked` tell."""
-    target = assignment.target
-    if assignment.before == ABSENT:
+    """What is replaced by what forward() leaves in its place: a constant, an object by its class, or that there is
+    nothing yet; unless `checked` tell."""
+    target, before = assignment.target, assignment.before
+    if before == ABSENT:
         match = _STEP.fullmatch(target)
         assert match is not None, target
         owner, name, key = match["owner"], match["name"], match["key"]
         found = f'hasattr({owner}, "{name}")' if name else f"{key} in {owner}"
         if not any(check.found == f"{{*{owner}}}" for check in checked):
             yield is_constant(found, "False")
-    elif assignment.before:
-        yield is_constant(target, spell_literal(assignment.before))
+    elif before.startswith(OF_CLASS):
+        if not any(check.found == target or is_inside(check.found, target) for check in checked):
+            yield _is_such(target, before.removeprefix(OF_CLASS))
+    elif before:
+        yield is_constant(target, spell_literal(before))
+
+
+def _is_such(target: str, name: str) -> Check:
+    """That there is an object of a class; of any class of tensors, for one of them."""
+    if name != "Tensor":
+        return is_of_class(target, name)
+    return Check(f"whether {target} is a tensor", f"isinstance({target}, torch.Tensor)", "True", f"{target}: a tensor")
 
 
 def _reached(trace: Trace, expression: str, inputs: Iterable[Value]) -> list[str]:

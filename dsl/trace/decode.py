@@ -100,14 +100,19 @@ class _Reader:
          *later) = self._document["calls"]  # fmt: skip
         hooked = later[0] if later else [0] * len(path)  # traces of the first release have no such column
         flags = later[1] if len(later) > 1 else [()] * len(path)
+        constants = later[2] if len(later) > 2 else [()] * len(path)
         head = map(string, path), occurrence, map(string, accessor), map(string, cls)
         tree = map(self._items, args), map(self._named, kwargs), map(argument, result)
-        asked = map(bool, compiling), map(bool, hooked), map(self._pairs, flags)
+        asked = map(bool, compiling), map(bool, hooked), map(self._pairs, flags), map(self._triples, constants)
         return map(ModuleCall, *head, parent, begin, end, *tree, *asked)
 
     def _pairs(self, indices: list[int]) -> tuple[tuple[str, str], ...]:
         texts = self._texts(indices)
         return tuple(zip(texts[::2], texts[1::2], strict=True))
+
+    def _triples(self, indices: list[int]) -> tuple[tuple[str, str, str], ...]:
+        texts = self._texts(indices)
+        return tuple(zip(texts[::3], texts[1::3], texts[2::3], strict=True))
 
     def _texts(self, indices: list[int]) -> tuple[str, ...]:
         return tuple([self._strings[index] for index in indices])

@@ -111,7 +111,8 @@ class _Writer:
         ]
         body = [[self.argument(arg) for arg in c.args], self.named(c.kwargs), self.argument(c.result)]
         flags = [self.string(text) for flag in c.flags for text in flag]
-        return [*head, *body, int(c.branches_on_compiling), int(c.hooked), flags]
+        constants = [self.string(text) for constant in c.constants for text in constant]
+        return [*head, *body, int(c.branches_on_compiling), int(c.hooked), flags, constants]
 
     def assignment(self, a: Assignment) -> list[Any]:
         return [a.target, self.argument(a.value), a.calls, a.since, a.until, a.before]
@@ -125,9 +126,11 @@ def by_field(rows: list[list[Any]], cls: Any) -> list[Any]:
     return list(zip(*rows, strict=True)) if rows else [[] for _ in dataclasses.fields(cls)]
 
 
-def _without_empty(columns: list[Any]) -> list[Any]:
-    """The columns of calls or values, the last left out where it says nothing."""
-    return columns if any(columns[-1]) else columns[:-1]
+def _without_empty(columns: list[Any], optional: int = 1) -> list[Any]:
+    """The columns of calls or values, as many of the last `optional` left out as say nothing."""
+    if not optional or any(columns[-1]):
+        return columns
+    return _without_empty(columns[:-1], optional - 1)
 
 
 def encode(trace: Trace) -> str:
@@ -145,7 +148,7 @@ def encode(trace: Trace) -> str:
         "values": _without_empty(by_field([w.value(value) for value in trace.values], Value)),
         "ops": by_field([w.op(op) for op in trace.ops], Op),
         "storages": [[s.name, s.kind.value, s.nbytes] for s in trace.storages],
-        "calls": _without_empty(by_field([w.call(call) for call in trace.calls], ModuleCall)),
+        "calls": _without_empty(by_field([w.call(call) for call in trace.calls], ModuleCall), 2),
         "result": w.argument(trace.result),
         "statements": [[w.position(s.position), s.binds, s.text] for s in trace.statements],
         "positions": [w.position(position) for position in trace.positions],

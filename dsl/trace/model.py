@@ -267,6 +267,7 @@ class ModuleCall:
     branches_on_compiling: bool = False  # the user's Python under it asks whether it is being compiled
     hooked: bool = False  # the module has forward hooks of its own, whose ops come after the call
     flags: tuple[tuple[str, str], ...] = ()  # conditions in its forward(), over the scope's `self`, each with its value
+    constants: tuple[tuple[str, str, str], ...] = ()  # attributes: expression, value, what numbers in ops come of it
 
     @property
     def label(self) -> str:
@@ -329,15 +330,18 @@ class NamedDim:
 ABSENT = "absent"
 """What a place held that was not there; no constant is spelled like it."""
 
+OF_CLASS = "class "
+"""How what a place held begins that was an object, with the name of its class behind it; of a tensor, `Tensor`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """Something that forward() leaves in an object that it was given, or in a module: `target = value`.
 
     `target` is the expression of an attribute or item: `cache.layers[0].keys`, `self.count`. `before` is the
-    constant that it held at entry; `ABSENT` where it was not there, empty where that was no constant. `calls` are
-    the module calls whose own code assigned it. `since` and `until` count ops: the first assignment is seen by no
-    call before op `since`, the last by all calls from op `until` on.
+    constant that it held at entry; `ABSENT` where it was not there, `OF_CLASS` and a name where it held an object.
+    `calls` are the module calls whose own code assigned it. `since` and `until` count ops: the first assignment is seen
+    by no call before op `since`, the last by all calls from op `until` on.
     """
 
     target: str

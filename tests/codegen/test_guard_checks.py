@@ -210,6 +210,8 @@ def assigned(target: str, before: str) -> Trace:
         ("state.count", "1", "state.count == 1"),
         ("state.count", ABSENT, 'hasattr(state, "count") == False'),
         ('state.named["a.b"]', ABSENT, '"a.b" in state.named == False'),
+        ("state.mode", "class Mode", 'state.mode.__class__.__name__ == "Mode"'),
+        ("state.held", "class Tensor", "isinstance(state.held, torch.Tensor) == True"),
         ("state.layers[0].n", ABSENT, '[hasattr(item, "n") for item in state.layers] == [False]'),
     ],
 )
@@ -220,6 +222,15 @@ def test_what_a_call_replaces_is_checked(target: str, before: str, text: str) ->
 def test_what_one_item_of_a_list_holds_is_no_check_of_all() -> None:
     trace = dataclasses.replace(cached(2, (1, 8)), assignments=assigned("cache.layers[0].n", ABSENT).assignments)
     assert texts(trace)[-1] == 'hasattr(cache.layers[0], "n") == False'
+
+
+def test_an_object_that_was_replaced_is_a_difference() -> None:
+    mismatch, model = mismatch_of(assigned("state.mode", "class Mode")), SimpleNamespace(training=False)
+    model.scheduled_strict = None
+    state = type("State", (), {"mode": type("Mode", (), {})()})()
+    assert mismatch(model, state) == ""
+    state.mode = None  # as the first call has left it
+    assert mismatch(model, state) == "the class of state.mode is 'NoneType', traced with 'Mode'"
 
 
 def test_what_is_missing_is_a_difference() -> None:

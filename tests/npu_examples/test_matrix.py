@@ -20,8 +20,9 @@ def test_every_example_agrees(run_child: Any, everything: bool, names: list[str]
 
 
 def test_scoped_examples_agree(run_child: Any, everything: bool) -> None:
-    """One of them, compiled, where not everything is asked for. Each run has a process of its own."""
-    names, orders, runs = (sorted(SCOPED), 10, "012") if everything else (["llama_decode"], 0, "0")
-    results = [run_child("matrix_child.py", str(orders), run, name) for name in names for run in runs]
-    assert [text for ((_, agrees, _, text),) in results if not agrees] == []
-    assert {count for ((_, _, count, _),) in results} == {orders + 2}
+    """One of them, compiled, where not everything is asked for."""
+    names, orders, runs = (sorted(SCOPED), 10, "012") if everything else (["llama_decode"], 0, "01")
+    results = run_child("matrix_child.py", str(orders), runs, *names)
+    assert len(results) == len(runs) * len(names)
+    assert [text for _, agrees, _, text in results if not agrees] == []
+    assert {count for _, _, count, _ in results} == {orders + 2}

@@ -13,8 +13,9 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import Loaded, load, trace_request
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import StepKind
+from streamsched.verify.instances import MOST
 from streamsched.verify.live import live
-from streamsched.verify.parts import MOST_INSTANCES, Part, parts_of
+from streamsched.verify.parts import Part, parts_of
 from streamsched.verify.request import Request
 from streamsched.verify.run import verify
 from streamsched.verify.verdict import Verdict
@@ -111,7 +112,7 @@ def verified(loaded: Loaded) -> Verdict:
 
 def test_the_first_and_the_last_module_get_what_the_model_gives_them(mlp: Loaded) -> None:
     found = parts(mlp, 2)
-    assert len(found) == MOST_INSTANCES
+    assert len(found) == MOST
     assert (found[0].path, found[-1].path) == ("layers.0.mlp", "layers.5.mlp")
     for part in found:
         assert [arguments["scale"] for arguments in part.arguments] == [0.5, 0.5]
@@ -126,6 +127,19 @@ def test_the_first_and_the_last_module_get_what_the_model_gives_them(mlp: Loaded
 def test_a_scope_agrees(mlp: Loaded) -> None:
     verdict = verified(mlp)
     assert verdict.agrees, (verdict.failures, verdict.differences[:3])
+
+
+def test_of_many_modules_those_that_differ_run_and_the_verdict_says_which(folder: Path) -> None:
+    text = MODEL.replace("self.layer = layer", "self.layer, self.gain = layer, 3.0 if layer == 1 else 1.0")
+    (folder / "model.py").write_text(text.replace("return a * b", "return a * self.gain * b"))
+    found = load("mlp.sched")
+    assert not found.failed, found.diagnostics
+    assert "layers.1.mlp" in [part.path for part in parts(found, 1)]
+    (note,) = verified(found).notes
+    assert note == (
+        "4 of the 6 modules in scope ran under the orders: layers.0.mlp, layers.1.mlp, layers.2.mlp, layers.5.mlp; "
+        "the generated forward ran in all of them"
+    )
 
 
 def test_a_wait_taken_out_is_missed_in_every_module(mlp: Loaded) -> None:

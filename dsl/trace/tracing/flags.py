@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import inspect
 import operator
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,9 +15,9 @@ import torch
 
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.arguments import literal
-from streamsched.dsl.trace.tracing.provenance.calls import forward_code
+from streamsched.dsl.trace.tracing.own_code import own_codes, parsed
+from streamsched.dsl.trace.tracing.own_constants import steering
 
-_DEPTH = 4
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
     ast.Eq: ("==", operator.eq),
     ast.NotEq: ("!=", operator.ne),
@@ -82,26 +80,32 @@ _Condition = _Attribute | _Comparison
 
 def flags(module: torch.nn.Module, accessor: str) -> tuple[tuple[str, str], ...]:
     """The conditions in the forward() of `module`, and in those of its methods that this calls, that depend on nothing
-    but constants among its attributes; each with its value, both as Python. `accessor` reaches the module: `self.gate`.
+    but constants among its attributes, and the attributes that choose what is done where they are passed on; each with
+    its value, both as Python. `accessor` reaches the module: `self.gate`.
 
     `self.training` is left out: it is the same for all modules of a model.
     """
     found: dict[str, str] = {}
-    for condition in _conditions(module, "forward", _DEPTH):
+    for condition in (condition for code in own_codes(module) for condition in _conditions(code)):
         try:
             text = literal(condition.value(module))
         except (AttributeError, TypeError):
             continue
         if text is not None and condition != _Attribute(("training",)):
             found[condition.text(accessor)] = text
+    found.update(steering(module, accessor))
     return tuple(found.items())
 
 
 def common_flags(trace: Trace, others: list[Trace]) -> Trace:
-    """`trace` with the flags alone that the same calls have in all `others`."""
-    held = [[set(call.flags) for call in other.calls] for other in others]
+    """`trace` with the flags and constants alone that the same calls have in all `others`."""
+    held = [[{*call.flags, *call.constants} for call in other.calls] for other in others]
     calls = [
-        dataclasses.replace(call, flags=tuple(flag for flag in call.flags if all(flag in its[index] for its in held)))
+        dataclasses.replace(
+            call,
+            flags=tuple(flag for flag in call.flags if all(flag in its[index] for its in held)),
+            constants=tuple(each for each in call.constants if all(each in its[index] for its in held)),
+        )
         for index, call in enumerate(trace.calls)
     ]
     return dataclasses.replace(trace, calls=tuple(calls))
@@ -128,30 +132,12 @@ def input_objects(given: Mapping[str, Any], expressions: list[str]) -> tuple[tup
     return tuple(found.items())
 
 
-def _conditions(module: torch.nn.Module, method: str, depth: int) -> Iterator[_Condition]:
-    """The conditions in a method of `module`, and in those of its methods that this calls."""
-    code = (
-        forward_code(module) if method == "forward" else getattr(getattr(type(module), method, None), "__code__", None)
-    )
-    if code is None or not depth:
-        return
-    conditions, called = _of_code(code)
-    yield from conditions
-    for other in called:
-        if other != method:
-            yield from _conditions(module, other, depth - 1)
-
-
 @lru_cache(maxsize=1024)
-def _of_code(code: CodeType) -> tuple[tuple[_Condition, ...], tuple[str, ...]]:
-    """The conditions over `self` in a function, and the methods of `self` that it calls."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
-    except (OSError, TypeError, SyntaxError):
-        return (), ()
-    nodes = list(ast.walk(tree))
-    conditions = [found for node in nodes for test in _tests(node) for found in _over_self(test)]
-    return tuple(dict.fromkeys(conditions)), tuple(dict.fromkeys(filter(None, map(_called, nodes))))
+def _conditions(code: CodeType) -> tuple[_Condition, ...]:
+    """The conditions over `self` in a function."""
+    tree = parsed(code)
+    nodes = ast.walk(tree) if tree is not None else ()
+    return tuple(dict.fromkeys(found for node in nodes for test in _tests(node) for found in _over_self(test)))
 
 
 def _tests(node: ast.AST) -> list[ast.expr]:
@@ -192,11 +178,3 @@ def _side(node: ast.expr) -> _Attribute | _Constant | None:
         names.insert(0, node.attr)
         node = node.value
     return _Attribute(tuple(names)) if names and isinstance(node, ast.Name) and node.id == "self" else None
-
-
-def _called(node: ast.AST) -> str:
-    """The method of `self` that a node calls."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)):
-            return name
-    return ""

@@ -16,6 +16,7 @@ from streamsched.dsl.trace.tracing.assembly.ops import Ops
 from streamsched.dsl.trace.tracing.assembly.values import BadConstant, Values
 from streamsched.dsl.trace.tracing.collectives import Communication
 from streamsched.dsl.trace.tracing.flags import input_objects
+from streamsched.dsl.trace.tracing.own_constants import with_constants
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.state.kept import State
 
@@ -51,7 +52,8 @@ def assemble(
     inputs = ops.values.add_inputs(args, kwargs)
     tags = ops.add_all()
     made = ModuleCalls(root, recorder, ops.values, ops.operands, tags, ops.moments)
-    calls = made.all()
+    modules = [record.module for record in recorder.calls.records]
+    calls = with_constants(made.all(), modules, ops.ops, ops.values.all())
     given = inspect.signature(root.forward).bind(*args, **kwargs).arguments
     state, changed = made.state(ops.ops), made.changed()
     reached = [ops.values[index].expression for index in inputs] + [_around(each.target) for each in state.assignments]

@@ -34,7 +34,7 @@ def unified(base: Trace, modules: list[torch.nn.Module], matches: list[Match]) -
     for number, found in enumerate(matches):
         for place, (mine, its) in found.constants.items():
             texts.setdefault(place, [mine] * len(modules))[number + 1] = its
-    read = names_read(modules[0]) if texts else frozenset[str]()
+    read = names_read(list(modules[0].modules())) if texts else frozenset[str]()
     held = [dict(_constants(module, read)) for module in modules]
     spelled: dict[Place, str] = {}
     for place, column in texts.items():

@@ -52,9 +52,10 @@ class _DifferenceError(Exception):
 
 _IGNORED = {
     (Op, "name"), (Op, "stack"), (Value, "name"), (Storage, "name"), (Storage, "nbytes"), (ModuleCall, "flags"),
+    (ModuleCall, "constants"),
 }  # fmt: skip
-"""Names that torch gives, lines that issue the same op, what steered Python to the same ops, and how large a storage is
-beyond the tensors in it, whose layouts are compared."""
+"""Names that torch gives, lines that issue the same op, what steered Python to the same ops or was computed with, and
+how large a storage is beyond the tensors in it, whose layouts are compared."""
 
 
 _APART = frozenset(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import torch
 
 
-def names_read(module: torch.nn.Module) -> frozenset[str]:
-    """All names and texts in the forward() of a module and its submodules, and in what they call as far as that can be
-    told: methods, properties, hooks, and functions outside of torch, also those kept in a table."""
-    parts = list(module.modules())
+def names_read(parts: Sequence[torch.nn.Module]) -> frozenset[str]:
+    """All names and texts in the forward() of modules, and in what they call as far as that can be told: methods,
+    properties, hooks, and functions outside of torch, also those kept in a table."""
     names: set[str] = set()
     waiting = [function for part in parts for function in _starts(part)]
     seen: set[CodeType] = set()

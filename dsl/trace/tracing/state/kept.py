@@ -8,8 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType
 
+import torch
+
 from streamsched.dsl.trace.model import (
     ABSENT,
+    OF_CLASS,
     Argument,
     Assignment,
     Instance,
@@ -51,7 +54,7 @@ def state_of(
             put.calls,
             bisect.bisect_right(moments, put.since),
             bisect.bisect_right(moments, put.until),
-            ABSENT if put.before is NOT_THERE else literal(put.before) or "",
+            _before(put.before),
         )
         for put, value in puts
     )
@@ -67,6 +70,14 @@ def state_of(
         if uses.former(assignment)
     ]
     return State(made, tuple(dict.fromkeys(refused)))
+
+
+def _before(value: object) -> str:
+    """What a place held at entry, as an assignment tells it."""
+    if value is NOT_THERE:
+        return ABSENT
+    name = "Tensor" if isinstance(value, torch.Tensor) else type(value).__name__
+    return literal(value) or f"{OF_CLASS}{name}"
 
 
 def attribute_state(calls: Calls, codes: Iterable[CodeType], end: int) -> State:

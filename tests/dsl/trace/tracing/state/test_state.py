@@ -68,10 +68,11 @@ def assigned(traced: Callable[..., Trace]) -> Callable[..., dict[str, Assignment
     [
         ("state.n = 2", "state.n", "2", "1"),
         ("state.new = None", "state.new", "None", ABSENT),
-        ("state.a = None", "state.a", "None", ""),
+        ("state.a = None", "state.a", "None", "class Tensor"),
         ("state.table['k'] = x.dtype", 'state.table["k"]', "torch.float32", ABSENT),
         ("state.n = x.device", "state.n", "torch.device('meta')", "1"),
-        ("state.b = state.items", "state.b", "state.items", ""),
+        ("state.b = state.items", "state.b", "state.items", "class Tensor"),
+        ("state.items = None", "state.items", "None", "class list"),
     ],
 )
 def test_constants_and_objects(
