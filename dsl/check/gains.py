@@ -100,7 +100,8 @@ def window_too_short(facts: Facts) -> Iterator[Diagnostic]:
         return
     for window in windows(facts):
         syncs = window.syncs * SYNC
-        found = costs(facts, window.steps) if len(window.steps) * LEAST < syncs else None
+        few = window.returns and len(window.steps) * LEAST < syncs
+        found = costs(facts, window.steps) if few else None
         if found is None:
             continue
         work = sum(duration(device, cost) for cost in found)

@@ -34,11 +34,15 @@ class Bound(enum.Enum):
 
 
 class Window(NamedTuple):
-    """Kernels on one side stream, in issue order, with how many syncs there are at its ends."""
+    """Kernels on one side stream, in issue order, with how many syncs there are at its ends.
+
+    `returns` tells that something waits for them, and not only for what comes behind.
+    """
 
     stream: int
     steps: tuple[int, ...]
     syncs: int
+    returns: bool
 
 
 def windows(facts: Facts) -> Iterator[Window]:
@@ -55,7 +59,7 @@ def windows(facts: Facts) -> Iterator[Window]:
                 continue
             if step.kind is StepKind.WAIT:
                 if steps:
-                    yield Window(number, tuple(steps), before + after)
+                    yield Window(number, tuple(steps), before + after, after > 0)
                     steps, before, after = [], 0, 0
                 before += 1
             elif step.kind is StepKind.RECORD:
@@ -63,7 +67,7 @@ def windows(facts: Facts) -> Iterator[Window]:
             else:
                 steps.append(index)
         if steps:
-            yield Window(number, tuple(steps), before + after)
+            yield Window(number, tuple(steps), before + after, after > 0)
 
 
 def beside(facts: Facts, window: Window) -> list[int]:

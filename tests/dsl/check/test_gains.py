@@ -76,6 +76,17 @@ def test_a_window_that_is_shorter_than_its_syncs() -> None:
     assert found("PRF102", TEXT.replace("device ascend910b3\n", ""), sized(fork_and_join().build("last"), 16)) == []
 
 
+def test_a_window_that_only_goes_on_behind_a_wait_is_not_judged() -> None:
+    t = TraceBuilder()
+    t.input("x")
+    t.kernel("left", "x")
+    t.kernel("right", "x")
+    t.kernel("more", "right", "left")
+    t.kernel("end", "more", "left")
+    text = TEXT.replace('value "right"', "value { right, more }")
+    assert [d.message.split()[0] for d in found("PRF102", text, sized(t.build("end"), 16))] == ["`more`"]
+
+
 def test_the_work_of_a_window_adds_up() -> None:
     t = fork_and_join()
     t.kernel("r2", "right", "w")

@@ -296,3 +296,44 @@ def test_many_findings_of_one_rule_are_cut_off_and_that_is_said() -> None:
     assert len(many) == FINDING_LIMIT
     assert "more findings of this rule follow" in many[-1].notes[0]
     assert findings("".join(f'op "x" on q{i}\n' for i in range(FINDING_LIMIT)))[-1].notes == ()
+
+
+def test_an_unknown_device() -> None:
+    text = "device ascend910b5\n"
+    finding = only(text)
+    assert (finding.code, finding.message) == ("SYN114", "there is no device `ascend910b5`")
+    assert finding.fix is not None and finding.fix.message == "write `ascend910b4`"
+    assert mended(text) == "device ascend910b4\n"
+    assert "ascend910_93" in finding.notes[0]
+    assert finding.help == "give its numbers: `device ascend910b5 { aic 20, aiv 40 }`, or the path of CANN's file"
+    assert names("device Ascend910B3\n") == []
+    assert names("device anything { aic 1, aiv 1 }\n") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("device d { aic 20 }", "the device lacks `aiv N`"),
+        ("device d { mhz 20 }", "the device lacks `aic N` and `aiv N`"),
+        ("device d { aic 0, aiv 2 }", "a number of a device is 1 or more, not `aic 0`"),
+        ('device ""', "the path of the device's file is empty"),
+        ("graphs 0", "the number of graphs is 1 or more, not 0"),
+        ('batch op "a" cores aiv -1', "ops hold 0 cores or more, not `aiv -1`"),
+        ("stream default { cores aiv 0 }", "a limit of cores is 1 or more, not `aiv 0`"),
+    ],
+)
+def test_numbers_of_devices_graphs_and_cores(text: str, message: str) -> None:
+    finding = only(f"{text}\n")
+    assert (finding.code, finding.message) == ("SYN112", message)
+
+
+def test_what_holds_no_cores_may_be_said() -> None:
+    assert names('collective op "a" cores aic 0\n') == []
+
+
+def test_a_group_that_only_holds_cores_is_used() -> None:
+    assert names('group a = op "a"\nbatch a\n') == []
+
+
+def test_a_group_that_holds_cores_must_be_there() -> None:
+    assert names("batch a\n") == ["undefined-name"]
