@@ -59,6 +59,7 @@ lint: $(TEST_READY)
 
 bench: $(TEST_READY)
 	$(BIN)/python benchmarks/bench_lint.py
+	$(BIN)/python benchmarks/bench_resources.py
 	$(BIN)/python benchmarks/bench_models.py
 	$(BIN)/python benchmarks/bench_audit.py
 	$(BIN)/python benchmarks/bench_lsp.py

@@ -28,6 +28,17 @@ class _Stretch(NamedTuple):
     waiting: Weight | None
 
 
+class _Place(NamedTuple):
+    """A step that waits, with the chain and the stretch that it lies in."""
+
+    weight: Weight
+    number: int
+    place: int
+
+
+_TOGETHER = 48
+"""How many steps that wait are looked at together before each is by itself."""
+
 _Region: TypeAlias = dict[int, tuple[int, int]]
 """By chain: the stretches from the first to before the last."""
 
@@ -64,18 +75,35 @@ class Chains:
         if sum(most.whole for most in self._most) <= capacity:
             return
         told: set[int] = set()
-        waiting = [
-            (stretch.waiting, number, place)
-            for number, chain in enumerate(self._chains)
-            for place, stretch in enumerate(chain)
-            if stretch.waiting is not None
-        ]
-        for weight, number, place in sorted(waiting):
-            if weight.step not in told:
-                found = self._beside(weight, number, place, capacity)
-                if found:
-                    told.update(each.step for each in found)
-                    yield found
+        waiting = sorted(self._waiting())
+        for start in range(0, len(waiting), _TOGETHER):
+            for weight, number, place in self._doubtful(waiting[start : start + _TOGETHER], capacity):
+                if weight.step not in told:
+                    found = self._beside(weight, number, place, capacity)
+                    if found:
+                        told.update(each.step for each in found)
+                        yield found
+
+    def _waiting(self) -> Iterator[_Place]:
+        """The heaviest step that waits of each stretch."""
+        for number, chain in enumerate(self._chains):
+            for place, stretch in enumerate(chain):
+                if stretch.waiting is not None:
+                    yield _Place(stretch.waiting, number, place)
+
+    def _doubtful(self, places: Sequence[_Place], capacity: int) -> list[_Place]:
+        """Those of the places that may be in a set that weighs more than `capacity`; none if one flow rules out all."""
+        left: list[_Place] = []
+        union: _Region = {}
+        for each in places:
+            region = self._region(each.number, each.place, capacity - each.weight.amount)
+            if region:
+                left.append(each)
+                region[each.number] = each.place, each.place + 1
+                for chain, (first, last) in region.items():
+                    other_first, other_last = union.get(chain, (first, last))
+                    union[chain] = min(first, other_first), max(last, other_last)
+        return left if len(left) < 2 or self._heaviest(union, capacity) else []
 
     def _beside(self, weight: Weight, number: int, place: int, capacity: int) -> tuple[Weight, ...]:
         """A set with `weight`, which lies in a stretch of a chain, that weighs more than `capacity`; empty without."""

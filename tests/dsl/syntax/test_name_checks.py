@@ -303,7 +303,7 @@ def test_an_unknown_device() -> None:
     finding = only(text)
     assert (finding.code, finding.message) == ("SYN114", "there is no device `ascend910b5`")
     assert finding.fix is not None and finding.fix.message == "write `ascend910b4`"
-    assert mended(text) == "device ascend910b4\n"
+    assert mended(text).endswith("device ascend910b4\n")
     assert "ascend910_93" in finding.notes[0]
     assert finding.help == "give its numbers: `device ascend910b5 { aic 20, aiv 40 }`, or the path of CANN's file"
     assert names("device Ascend910B3\n") == []
