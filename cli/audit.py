@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+from click.core import ParameterSource
 
 from streamsched.cli import console
 from streamsched.cli.choosing import Choice, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
 
+if TYPE_CHECKING:
+    from streamsched.dsl.audit import Audited
+
 
 @click.command("audit", short_help="Check hand-written code that uses streams.")
-@click.argument("model", metavar="FILE:ATTR")
+@click.argument("model", metavar="FILE:ATTR|SCRIPT.py")
+@click.argument("arguments", metavar="[-- ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
 @click.option("--input", "inputs", multiple=True, metavar="NAME: DTYPE[DIMS]", help="An input of forward(); repeat it.")
 @click.option("--inputs-from", default="", metavar="FILE:FN", help="A function that makes the inputs of one call.")
 @click.option(
@@ -29,6 +36,7 @@ from streamsched.cli.reporting import Output, publish, with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of code that cannot be run.")
 def command(
     model: str,
+    arguments: tuple[str, ...],
     inputs: tuple[str, ...],
     inputs_from: str,
     target: str,
@@ -40,17 +48,35 @@ def command(
     output: Output,
     choice: Choice,
 ) -> int:
-    """Run a hand-written forward() on a virtual device, and check its streams, events and memory.
+    """Run a hand-written forward(), or a script, on a virtual device, and check its streams, events and memory.
 
     FILE:ATTR is a module, a function or class that makes one, or the function to call itself; a package may stand for
     FILE. It runs on the CPU, with the values that it makes: no GPU, NPU or torch_npu is needed. Exits with 1 if there
-    are errors or warnings.
+    are errors or warnings. A script gets the arguments behind two dashes.
 
     \b
     Example:
         streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
         streamsched audit "model.py:build" --inputs-from "model.py:inputs" --target npugraph_ex
+        streamsched audit generate.py -- --layers 2
     """
+    if _is_script(model):
+        _refuse_for_script()
+        from streamsched.dsl.audit import audit_script
+
+        audited = audit_script(
+            model,
+            arguments,
+            target=target,
+            fakes=fakes,
+            world=world or 0,
+            fake=fake,
+            verbose=verbose,
+            in_process=True,
+        )
+        return _told(audited, model, output, choice)
+    if arguments:
+        raise click.UsageError(f"{model} is no script, and takes no arguments")
     if bool(inputs) and bool(inputs_from):
         raise click.UsageError("inputs come from --input or from --inputs-from, not from both")
     from streamsched.dsl.audit import audit
@@ -69,9 +95,29 @@ def command(
         verbose=verbose,
         in_process=True,
     )
+    return _told(audited, model, output, choice)
+
+
+def _told(audited: Audited, model: str, output: Output, choice: Choice) -> int:
+    """Print what was found in the file of `model`, or in those that it imports. Returns the exit code."""
     file = model.rsplit(":", 1)[0]
     config, wrong = config_of(file)
     found, complete = (*wrong, *audited.diagnostics), audited.program is not None and not wrong
     told = tell_of_code(found, choice.over(config), [file], console.reader(audited.texts), complete)
     publish(told.left, told.found, audited.texts, output)
     return output.exit_code(told.left) if audited.program is not None else console.ABNORMAL
+
+
+def _is_script(model: str) -> bool:
+    return model.endswith(".py") and ":" not in model
+
+
+def _refuse_for_script() -> None:
+    """Raise a usage error for options that mean the calls of a forward()."""
+    context = click.get_current_context()
+    for name in ("inputs", "inputs_from", "calls"):
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            option = f"--{name.rstrip('s') if name == 'inputs' else name}".replace("_", "-")
+            raise click.UsageError(f"a script is run as it is, without {option}; name FILE:ATTR to have it called")
+    if context.params["target"] == "npugraph_ex":
+        raise click.UsageError("a script has no forward() that npugraph_ex compiles; name FILE:ATTR, or --target npu")

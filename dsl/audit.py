@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.mending import mended
 from streamsched.dsl.check.registry import check
-from streamsched.dsl.diagnostic import Diagnostic, Related
+from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
 from streamsched.dsl.files import ScheduleFile
 from streamsched.dsl.pipeline import has_errors, trace_request
 from streamsched.dsl.program import via
@@ -26,7 +26,7 @@ from streamsched.dsl.trace.request import TraceRequest
 if TYPE_CHECKING:
     from streamsched.dsl.record.session import Recording
 
-__all__ = ["Audited", "audit", "declare", "kernel", "missing_module"]
+__all__ = ["Audited", "audit", "audit_script", "declare", "kernel", "missing_module"]
 
 TARGETS = ("cuda", "npu", "npugraph_ex")
 """What hand-written code may be audited for."""
@@ -74,43 +74,91 @@ def audit(
     texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
     if has_errors(parsed.diagnostics):
         return Audited(None, parsed.diagnostics, texts)
-    request = trace_request(parsed.schedule, "")
-    if target == "cuda" or in_process:
-        program, found = _recorded(request, target, calls, verbose, fake)
-    else:
-        program, found = _apart(request, target, calls, verbose, fake)
+    job = Job(trace_request(parsed.schedule, ""), target, calls, verbose, fake)
+    program, found = job.done() if target == "cuda" or in_process else _apart(job)
     return Audited(program, found, texts)
 
 
-def _apart(
-    request: TraceRequest, target: str, calls: int, verbose: bool, fake: bool
-) -> tuple[Program | None, tuple[Diagnostic, ...]]:
-    """What `_recorded` gives, from another process."""
-    given = pickle.dumps((request, target, calls, verbose, fake))
+def audit_script(
+    path: str,
+    arguments: tuple[str, ...] = (),
+    *,
+    target: str = "cuda",
+    fakes: str = "",
+    world: int = 0,
+    fake: bool = False,
+    verbose: bool = False,
+    in_process: bool = False,
+) -> Audited:
+    """Run the script at `path` with its `arguments` on the virtual device, and check what it issues.
+
+    Where it ends with an exception or an exit code, that is told besides what was found until then, and `program` is
+    None. The other arguments are those of `audit`.
+    """
+    assert target != "npugraph_ex", "a script has no forward() that is compiled"
+    folder, name = os.path.split(path)
+    span = Span(path, 1, 1, 1, 1)
+    request = TraceRequest(
+        base=folder,
+        file=name,
+        attribute="",
+        inputs=(),
+        inputs_from=None,
+        determined_by=(),
+        model_span=span,
+        inputs_span=None,
+        schedule_span=span,
+        world=world,
+        fakes=os.path.abspath(fakes) if fakes.endswith(".py") else fakes,
+    )
+    job = Job(request, target, 1, verbose, fake, arguments)
+    program, found = job.done() if target == "cuda" or in_process else _apart(job)
+    return Audited(program, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run on the virtual device: `calls` of a forward(), or a script with its `arguments`."""
+
+    request: TraceRequest
+    target: str
+    calls: int
+    verbose: bool
+    fake: bool
+    arguments: tuple[str, ...] | None = None
+
+    def done(self) -> tuple[Program | None, tuple[Diagnostic, ...]]:
+        """What was recorded, None where it came to no good end, and what is wrong with it."""
+        # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
+        os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+        from streamsched.dsl.record.run import record
+        from streamsched.dsl.record.script import record_script
+
+        if self.arguments is None:
+            recorded = record(self.request, self.target, self.calls, self.verbose, self.fake)
+        else:
+            recorded = record_script(self.request, self.arguments, self.target, self.verbose, self.fake)
+        if recorded.recording is None:
+            return None, recorded.diagnostics
+        found = audited(recorded.recording)
+        if recorded.diagnostics:
+            return None, (*recorded.diagnostics, *(d for d in found if d.severity is not Severity.INFO))
+        return recorded.recording.program(), found
+
+
+def _apart(job: Job) -> tuple[Program | None, tuple[Diagnostic, ...]]:
+    """What a job gives, from another process."""
     words = [sys.executable, "-c", "from streamsched.dsl.audit import answer; answer()"]
     paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run(words, input=given, stdout=subprocess.PIPE, env=os.environ | paths, check=True)
+    done = subprocess.run(words, input=pickle.dumps(job), stdout=subprocess.PIPE, env=os.environ | paths, check=True)
     program, found = pickle.loads(done.stdout)  # what the child has written
     return program, found
 
 
 def answer() -> None:
-    """In a process of its own: record what is asked for on stdin, and write what came of it to stdout."""
-    request, target, calls, verbose, fake = pickle.load(sys.stdin.buffer)
-    sys.stdout.buffer.write(pickle.dumps(_recorded(request, target, calls, verbose, fake)))
-
-
-def _recorded(
-    request: TraceRequest, target: str, calls: int, verbose: bool, fake: bool
-) -> tuple[Program | None, tuple[Diagnostic, ...]]:
-    # An installed torch_npu would be loaded by `import torch`, and fails without the NPU's libraries.
-    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-    from streamsched.dsl.record.run import record
-
-    recorded = record(request, target, calls, verbose, fake)
-    if recorded.recording is None:
-        return None, recorded.diagnostics
-    return recorded.recording.program(), audited(recorded.recording)
+    """In a process of its own: do the job that is given on stdin, and write what came of it to stdout."""
+    job: Job = pickle.load(sys.stdin.buffer)
+    sys.stdout.buffer.write(pickle.dumps(job.done()))
 
 
 def check_recorded(program: Program) -> tuple[Diagnostic, ...]:

@@ -254,7 +254,7 @@ def unused_record(facts: Facts) -> Iterator[Diagnostic]:
     awaited = {program.steps[index].event for index in facts.of(StepKind.WAIT)}
     for index in facts.of(StepKind.RECORD):
         step = program.steps[index]
-        if step.event not in awaited:
+        if step.event not in awaited and not {via.ENABLE_TIMING, via.QUERY} & via.words(step):
             yield unused_record.diagnostic(
                 _of_next(program, index),
                 f"`{program.events[step.event]}` is recorded on {stream(program, step.stream)}, "

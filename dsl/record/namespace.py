@@ -121,6 +121,7 @@ def _questions(recorder: Recorder, kind: str) -> dict[str, Any]:
         "get_device_name": lambda _=None: properties.name,
         "get_device_capability": lambda _=None: (properties.major, properties.minor),
         "get_device_properties": lambda _=None: properties,
+        "_is_in_bad_fork": lambda: False,
         "is_bf16_supported": lambda *_, **__: True,
         "mem_get_info": lambda _=None: (_MEMORY, _MEMORY),
         "memory_allocated": lambda _=None: 0,

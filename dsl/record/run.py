@@ -46,11 +46,11 @@ def record(request: TraceRequest, target: str, calls: int, verbose: bool = False
         lacking = load_fakes(session)
         forward = lacking or _load(session, recording)
         if isinstance(forward, Diagnostic):
-            return Recorded(None, (_advised(forward),))
+            return Recorded(None, (advised(forward),))
         for _ in range(calls):
             fault = _call(session, recording, forward)
             if fault is not None:
-                return Recorded(None, (_advised(fault),))
+                return Recorded(None, (advised(fault),))
     return Recorded(recording)
 
 
@@ -66,7 +66,7 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
             with torch.device(recording.device.kind):
                 built = target()
         except (Exception, SystemExit) as error:
-            return _ended(session, recording, error) or raised(
+            return ended(session, recording, error) or raised(
                 session, error, request.model_span, f"{spelled} cannot be built"
             )
         target = target if _forward(built) is None else built
@@ -82,7 +82,7 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
     return forward
 
 
-def _advised(diagnostic: Diagnostic) -> Diagnostic:
+def advised(diagnostic: Diagnostic) -> Diagnostic:
     """With what to do where a package or an operator is not there."""
     module = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", diagnostic.message)
     operator = re.search(r"'_OpNamespace' '(\w+)' object has no attribute '(\w+)'", diagnostic.message)
@@ -138,13 +138,13 @@ def _call(session: Session, recording: Recording, forward: Callable[..., Any]) -
     try:
         recording.call(forward, given.pop)
     except (Exception, SystemExit) as error:
-        return _ended(session, recording, error) or raised(
+        return ended(session, recording, error) or raised(
             session, error, session.request.model_span, "forward() cannot be run on the virtual device"
         )
-    return _ended(session, recording)
+    return ended(session, recording)
 
 
-def _ended(session: Session, recording: Recording, error: BaseException | None = None) -> Diagnostic | None:
+def ended(session: Session, recording: Recording, error: BaseException | None = None) -> Diagnostic | None:
     """Why a run without values came to its end, if it did; whatever exception left the user's code."""
     refused = recording.recorder.refusals.errors
     if not refused:

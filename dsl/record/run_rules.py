@@ -57,4 +57,32 @@ def needs_fake(span: Span, message: str, related: tuple[Related, ...], notes: tu
     )
 
 
-RULES = (needs_values, needs_fake)
+@rule("AUD203", "script-exits", Severity.ERROR)
+def script_exits(
+    span: Span, name: str, code: object, related: tuple[Related, ...], notes: tuple[str, ...]
+) -> Diagnostic:
+    """A script that is audited ends itself, with an exit code that is not 0.
+
+    A script runs from its first line to its end, or to `sys.exit()`. What it issued until then is checked all the same.
+
+    Why is this bad: the script says that something went wrong. What it would have done behind that place was not looked
+    at.
+
+    Example:
+
+        streamsched audit serve.py                  # serve.py needs an argument, and exits with 2
+
+    Use instead its own arguments, behind two dashes:
+
+        streamsched audit serve.py -- --layers 2
+    """
+    said = f"says: {code}" if isinstance(code, str) else f"exits with code {code}"
+    return script_exits.diagnostic(
+        related[0].span if related else span,
+        f"{name} {said}",
+        notes=("what it issued until then is checked", *notes),
+        help="arguments of the script are written behind two dashes: `streamsched audit SCRIPT.py -- ARGUMENTS`",
+    )
+
+
+RULES = (needs_values, needs_fake, script_exits)

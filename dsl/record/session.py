@@ -86,6 +86,16 @@ class Recording:
         finally:
             self.log.stop()
 
+    def run(self, work: Callable[[], object], name: str, span: Span) -> None:
+        """Record what `work` does: nobody gives it inputs, and nobody reads what it made."""
+        self._name, self._span = name, span
+        self.device.begin_call()
+        self.log.begin()
+        try:
+            work()
+        finally:
+            self.log.stop()
+
     def program(self) -> Program:
         """The program of all calls so far."""
         return program_of(self.device, self.recorder.memory.blocks, self.target, self._name, self._span, self._outputs)
