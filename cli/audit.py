@@ -80,8 +80,6 @@ def command(
     if bool(inputs) and bool(inputs_from):
         raise click.UsageError("inputs come from --input or from --inputs-from, not from both")
     from streamsched.dsl.audit import audit
-    from streamsched.dsl.linting import tell_of_code
-    from streamsched.dsl.pipeline import config_of
 
     audited = audit(
         model,
@@ -100,6 +98,9 @@ def command(
 
 def _told(audited: Audited, model: str, output: Output, choice: Choice) -> int:
     """Print what was found in the file of `model`, or in those that it imports. Returns the exit code."""
+    from streamsched.dsl.linting import tell_of_code
+    from streamsched.dsl.pipeline import config_of
+
     file = model.rsplit(":", 1)[0]
     config, wrong = config_of(file)
     found, complete = (*wrong, *audited.diagnostics), audited.program is not None and not wrong

@@ -31,7 +31,7 @@ ALLOWED = {
     "dsl.baseline": {"dsl.diagnostic", "dsl.files", "dsl.report", "dsl.told"},
     "dsl.mend": {"dsl.diagnostic", "dsl.syntax"},
     "dsl.report": {"dsl.diagnostic", "dsl.rule"},
-    "dsl.record": {"dsl.diagnostic", "dsl.rule", "dsl.trace", "dsl.program"},
+    "dsl.record": {"dsl.diagnostic", "dsl.nearest", "dsl.rule", "dsl.trace", "dsl.program"},
     "dsl.plan": {
         *("dsl.devices", "dsl.diagnostic", "dsl.globs", "dsl.nearest", "dsl.rule"),
         *("dsl.syntax", "dsl.trace", "dsl.program"),
