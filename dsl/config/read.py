@@ -32,6 +32,8 @@ def read_config(
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         return Config(), (_not_toml(str(error), text, file),)
+    except RecursionError:
+        return Config(), (_not_toml("it nests too deeply", text, file),)
     tool = document.get("tool")
     table = tool.get("streamsched") if isinstance(tool, dict) else None
     if table is None:

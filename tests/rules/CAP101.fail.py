@@ -1,0 +1,16 @@
+import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.cuda.Stream()
+        self.graph = torch.cuda.CUDAGraph()
+
+    def forward(self, x):
+        with torch.cuda.graph(self.graph):
+            main = torch.cuda.current_stream()
+            with torch.cuda.stream(self.side):
+                mask = torch.ones(8, 8, device="cuda")
+            z = x + 1
+        return x

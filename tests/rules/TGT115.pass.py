@@ -1,0 +1,27 @@
+import torch
+import torch_npu  # noqa: F401
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.npu.Stream()
+        self.ready, self.done = torch.npu.Event(), torch.npu.Event()
+        self.again, self.last = torch.npu.Event(), torch.npu.Event()
+
+    def forward(self, x):
+        a = x + 1
+        self.ready.record()
+        with torch.npu.stream(self.side):
+            self.ready.wait()
+            y = a * 2
+            self.done.record()
+        self.done.wait()
+        b = a + 3
+        self.again.record()
+        with torch.npu.stream(self.side):
+            self.again.wait()
+            z = b * 3
+            self.last.record()
+        self.last.wait()
+        return y + z
