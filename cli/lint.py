@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,13 @@ import click
 from streamsched.cli import console, files
 from streamsched.cli.choosing import Choice, statements, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
+from streamsched.dsl.cached import cached
+from streamsched.dsl.config.find import settings_text
 from streamsched.dsl.files import STDIN, ReadError, ScheduleFile, read_schedule
 from streamsched.dsl.syntax.statement_rules import TARGETS
 
 if TYPE_CHECKING:
-    from streamsched.dsl.linting import Linted
+    from streamsched.dsl.linted import Linted
 
 
 @click.command("lint")
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 @click.option("--sync", type=click.Choice(["explicit", "auto"]), help="Check as if the schedules said so.")
 @click.option("--baseline", metavar="FILE", help="Tell of no finding that this file knows.")
 @click.option("--write-baseline", metavar="FILE", help="Write all findings to this file, as known from now on.")
+@click.option("--no-cache", is_flag=True, help="Check anew what was checked before and has not changed.")
 @with_output
 @click.option("--verbose", is_flag=True, help="Show remarks too, and the traceback of a model that cannot be traced.")
 def command(
@@ -42,6 +46,7 @@ def command(
     sync: str | None,
     baseline: str | None,
     write_baseline: str | None,
+    no_cache: bool,
     verbose: bool,
     output: Output,
     choice: Choice,
@@ -59,17 +64,23 @@ def command(
         streamsched lint --fix model.sched
         streamsched lint --select ORD,MEM --output-format sarif -o findings.sarif
     """
-    from streamsched.dsl.linting import fixed, lint
-
     over = statements(device, sync)
     fixes = fix or unsafe_fixes or diff
 
     def check(file: ScheduleFile) -> Linted:
+        from streamsched.dsl.linting import lint
+
         with console.tracing() as progress:
             return lint(file, target=target, over=over, adjust=choice.over, verbose=verbose, progress=progress)
 
     schedules, code = _read(files.find_schedules(paths, _excluded(exclude)))
-    linted = [fixed(file, check, unsafe_fixes) if fixes else check(file) for file in schedules]
+    if fixes:
+        from streamsched.dsl.linting import fixed
+
+        linted = [fixed(file, check, unsafe_fixes) for file in schedules]
+    else:
+        options = repr((target, over, choice))
+        linted = [check(file) if no_cache else cached(file, options, check) for file in schedules]
     if diff:
         from streamsched.cli.fixing import show_changes
 
@@ -85,9 +96,18 @@ def command(
 def _excluded(globs: tuple[str, ...]) -> Callable[[str], bool]:
     """Whether a search passes over a file: by the globs of the command line, else by the settings of its project."""
     from streamsched.dsl.config.config import Config
-    from streamsched.dsl.pipeline import config_of
 
-    return Config(exclude=globs).excludes if globs else lambda file: config_of(file)[0].excludes(file)
+    if globs:
+        return Config(exclude=globs).excludes
+
+    def excluded(file: str) -> bool:
+        if not settings_text(os.path.dirname(file)):
+            return False
+        from streamsched.dsl.pipeline import config_of
+
+        return config_of(file)[0].excludes(file)
+
+    return excluded
 
 
 def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], int]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from streamsched.dsl.cache import Read, read_file, read_package
 from streamsched.dsl.config.config import Config
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ScheduleFile
+from streamsched.dsl.linted import Linted
 from streamsched.dsl.pipeline import Loaded, Progress, load_file, load_open, rule_codes
 from streamsched.dsl.suppress import MARK, in_python, in_schedule
+from streamsched.dsl.syntax.tree import DeviceFileStatement
 from streamsched.dsl.told import Told, tell
 
 if TYPE_CHECKING:
@@ -19,19 +23,6 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 500
 """How often a text is fixed and checked again, before fixes that undo each other are suspected."""
-
-
-@dataclass(frozen=True, slots=True)
-class Linted:
-    """A schedule as it was checked, and what is told. `texts` are what its spans may speak of besides files.
-
-    `fixes` counts those that its text has had.
-    """
-
-    file: ScheduleFile
-    told: Told
-    texts: tuple[ScheduleFile, ...] = ()
-    fixes: int = 0
 
 
 def lint(
@@ -45,7 +36,20 @@ def lint(
 ) -> Linted:
     """Check a schedule. `target` and `over` are as in `load_file`; `adjust` changes the settings of the project."""
     loaded = load_file(file, target=target, over=over, verbose=verbose, progress=progress)
-    return Linted(loaded.file, _tell(loaded, adjust(loaded.config)), loaded.stand_ins)
+    return Linted(loaded.file, _tell(loaded, adjust(loaded.config)), loaded.stand_ins, read=tuple(_read(loaded)))
+
+
+def _read(loaded: Loaded) -> Iterator[Read]:
+    """What was read to check a schedule, besides its text, its saved trace and its settings."""
+    base = loaded.file.base
+    for _, source in loaded.trace.sources if loaded.trace is not None else ():
+        if source.package:
+            yield read_package(source.package)
+        else:
+            yield read_file(os.path.join(base, source.path))
+    for statement in loaded.schedule.statements:
+        if isinstance(statement, DeviceFileStatement):
+            yield read_file(os.path.join(base, statement.path))
 
 
 def lint_open(
