@@ -61,7 +61,7 @@ def cores_exceeded(facts: Facts) -> Iterator[Diagnostic]:
                 *(f"{name(program, h.step)} {_held(program, h, overload.unit)}" for h in overload.holders),
                 "ranks that give their cores to different ones of them wait for each other for ever",
             ),
-            help=_limits(overload.unit),
+            help=_limits(program, overload.unit),
             fix=edge_fix(facts, first, second),
         )
 
@@ -86,7 +86,9 @@ def _held(program: Program, holder: Holder, unit: Unit) -> str:
     return f"holds {many} {unit.value} cores {waits}"
 
 
-def _limits(unit: Unit) -> str:
+def _limits(program: Program, unit: Unit) -> str:
+    if program.insert is None:
+        return "order them by events, or limit the cores of a stream with `limit_core_num(..., stream=s)`"
     word = "aic" if unit is Unit.CUBE else "aiv"
     return (
         f"order them, limit their streams with `cores {word} N`, or say what they hold: `collective a cores {word} N`"
