@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("cli", "codegen", "dsl", "grammars", "npu_sim", "verify")
-DATA = {".lark", ".tables", ".jinja", ".typed", ".cpp", ".h", ".S", ".txt", ".md"}
+PACKAGES = ("cli", "codegen", "dsl", "grammars", "lsp", "npu_sim", "verify")
+DATA = {".lark", ".tables", ".jinja", ".typed", ".cpp", ".h", ".S", ".txt", ".md", ".ini"}
 EXAMPLE = ROOT / "examples" / "multi_stream"
 
 
