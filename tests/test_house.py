@@ -56,6 +56,8 @@ ALLOWED = {
     "dsl.cached": {"dsl.cache", "dsl.config", "dsl.files", "dsl.linted"},
     "dsl.linting": {"dsl"},
     "dsl.audit": {"dsl"},
+    "dsl.auditing": {"dsl"},
+    "dsl.pytest_plugin": {"dsl.auditing"},
     "dsl.init": {"dsl"},
     "codegen": {"dsl.diagnostic", "dsl.globs", "dsl.nearest", "dsl.program", "dsl.trace"},
     "verify": {"codegen", "dsl", "npu_sim"},

@@ -12,7 +12,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.record import run_rules
-from streamsched.dsl.record.fake import NeedsValuesError, to_meta
+from streamsched.dsl.record.fake import NeedsValuesError
 from streamsched.dsl.record.session import Made, Recording
 from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import TraceRequest
@@ -70,10 +70,7 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
                 session, error, request.model_span, f"{spelled} cannot be built"
             )
         target = target if _forward(built) is None else built
-    if isinstance(target, torch.nn.Module):
-        if recording.recorder.fake:
-            to_meta(target)
-        recording.adopt(target.eval())
+    recording.take(target)
     forward = _forward(target)
     if forward is None:
         return model_rules.not_a_module(

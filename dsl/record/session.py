@@ -15,6 +15,7 @@ from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.record.collectives import plain
 from streamsched.dsl.record.device import Device
+from streamsched.dsl.record.fake import to_meta
 from streamsched.dsl.record.log import Entry, Log
 from streamsched.dsl.record.places import Places
 from streamsched.dsl.record.program import NPUGRAPH_EX, program_of
@@ -60,6 +61,13 @@ class Recording:
             self.recorder.adopt(parameter, name, StorageKind.PARAMETER)
         for name, buffer in module.named_buffers():
             self.recorder.adopt(buffer, name, StorageKind.BUFFER)
+
+    def take(self, target: Any) -> None:
+        """Let a model lie on the device, as one for inference; without values its state has none. A function stays."""
+        if isinstance(target, torch.nn.Module):
+            if self.recorder.fake:
+                to_meta(target)
+            self.adopt(target.eval())
 
     def call(self, forward: Callable[..., Any], make: Callable[[], Made]) -> None:
         """Call `forward` once, with new arguments, as a caller on the default stream does."""
@@ -135,6 +143,16 @@ class Recording:
         from streamsched.dsl.trace.tracing.failures import Place, span_of
 
         return span_of(Place(code, 0), self.device.places.base, self.device.places.sources).start
+
+
+def arguments(recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Made:
+    """New arguments for one call: copies of the tensors among those that are given, and other objects as they are."""
+
+    def copied(value: Any) -> Any:
+        return value.clone() if isinstance(value, torch.Tensor) and not recording.recorder.is_on_host(value) else value
+
+    made: Made = torch.utils._pytree.tree_map(copied, (args, kwargs))
+    return made
 
 
 def _named(forward: Callable[..., Any]) -> str:
