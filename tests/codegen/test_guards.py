@@ -169,6 +169,22 @@ def test_a_call_like_the_traced_one_runs_the_scheduled_forward(original: dict[st
     assert calls == ["decode", "decode"]
 
 
+def test_gradients_are_those_of_the_original(original: dict[str, Any], decode: dict[str, Any]) -> None:
+    """The scheduled forward is for inference, and yet no other function where it is called with gradients."""
+    model = block(original)
+    scheduled = decode["apply"](copy.deepcopy(model), strict=True)
+    with torch.enable_grad():
+        for each in (model, scheduled):
+            each(torch.ones(1, 8)).sum().backward()
+    gradients = [[parameter.grad for parameter in each.parameters()] for each in (model, scheduled)]
+    assert all(torch.equal(mine, its) for mine, its in zip(*gradients, strict=True))
+
+
+def test_the_device_is_that_of_the_call(original: dict[str, Any], decode: dict[str, Any]) -> None:
+    scheduled = decode["apply"](block(original).to("meta"), strict=True)
+    assert scheduled(torch.ones(1, 8, device="meta")).device.type == "meta"
+
+
 def test_a_model_that_was_cast_is_noticed_by_its_parameters(original: dict[str, Any], decode: Any) -> None:
     scheduled = decode["apply"](block(original).to(torch.bfloat16), strict=True)
     with pytest.raises(ValueError, match=r"left.bias is torch.bfloat16, traced with torch.float32"):
