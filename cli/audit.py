@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--calls", type=click.IntRange(1), default=2, show_default=True, help="How often forward() is called.")
 @click.option("--fakes", default="", metavar="FILE", help="What registers operators that are not installed here.")
 @click.option("--fake", is_flag=True, help="Run without values, for a model of any size.")
+@click.option("--against", default="", metavar="FILE.sched", help="A schedule whose edges the code has to honour.")
 @click.option("--world", type=click.IntRange(1), help="Run as one of so many ranks, for code that communicates.")
 @with_choice
 @with_output
@@ -43,6 +44,7 @@ def command(
     calls: int,
     fakes: str,
     fake: bool,
+    against: str,
     world: int | None,
     verbose: bool,
     output: Output,
@@ -57,6 +59,7 @@ def command(
     \b
     Example:
         streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
+        streamsched audit "model.py:build" --input "x: bf16[64, 7168]" --against model.sched
         streamsched audit "model.py:build" --inputs-from "model.py:inputs" --target npugraph_ex
         streamsched audit generate.py -- --layers 2
     """
@@ -90,6 +93,7 @@ def command(
         fakes=fakes,
         world=world or 0,
         fake=fake,
+        against=against,
         verbose=verbose,
         in_process=True,
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from streamsched.dsl.against import Declared
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.mending import mended
 from streamsched.dsl.check.registry import check
@@ -54,13 +55,15 @@ def audit(
     fakes: str = "",
     world: int = 0,
     fake: bool = False,
+    against: str = "",
     verbose: bool = False,
     in_process: bool = False,
 ) -> Audited:
     """Run the forward() of `model` ("FILE-OR-PACKAGE:ATTR") `calls` times on the virtual device, and check the run.
 
     `inputs` are written as in `input` statements; `inputs_from` names a function that makes them. With `fake` tensors
-    have no values, so that a model may be of any size. Nothing is raised.
+    have no values, so that a model may be of any size. `against` names a schedule whose edges the code has to honour;
+    `ReadError` is raised where it cannot be read, and nothing else.
     For an NPU this happens in a process of its own, unless `in_process`: torch does not forget the name of a device.
     """
     options = {"--model": f'model "{model}"'}
@@ -74,8 +77,15 @@ def audit(
     texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
     if has_errors(parsed.diagnostics):
         return Audited(None, parsed.diagnostics, texts)
-    job = Job(trace_request(parsed.schedule, ""), target, calls, verbose, fake)
+    declared = Declared.of(against, target) if against else None
+    texts += (declared.file,) if declared else ()
+    if declared and declared.plan is None:
+        return Audited(None, declared.diagnostics, texts)
+    scopes = declared.scopes if declared else ()
+    job = Job(trace_request(parsed.schedule, ""), target, calls, verbose, fake, scopes=scopes)
     program, found = job.done() if target == "cuda" or in_process else _apart(job)
+    if declared and program is not None:
+        found = _once((*found, *declared.unhonoured(program)))
     return Audited(program, found, texts)
 
 
@@ -118,7 +128,10 @@ def audit_script(
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run on the virtual device: `calls` of a forward(), or a script with its `arguments`."""
+    """One run on the virtual device: `calls` of a forward(), or a script with its `arguments`.
+
+    What the modules at the paths `scopes` issue is marked.
+    """
 
     request: TraceRequest
     target: str
@@ -126,6 +139,7 @@ class Job:
     verbose: bool
     fake: bool
     arguments: tuple[str, ...] | None = None
+    scopes: tuple[str, ...] = ()
 
     def done(self) -> tuple[Program | None, tuple[Diagnostic, ...]]:
         """What was recorded, None where it came to no good end, and what is wrong with it."""
@@ -135,7 +149,7 @@ class Job:
         from streamsched.dsl.record.script import record_script
 
         if self.arguments is None:
-            recorded = record(self.request, self.target, self.calls, self.verbose, self.fake)
+            recorded = record(self.request, self.target, self.calls, self.verbose, self.fake, self.scopes)
         else:
             recorded = record_script(self.request, self.arguments, self.target, self.verbose, self.fake)
         if recorded.recording is None:
@@ -156,9 +170,6 @@ def _apart(job: Job) -> tuple[Program | None, tuple[Diagnostic, ...]]:
 
 
 def answer() -> None:
-    """In a process of its own: do the job that is given on stdin, and write what came of it to stdout."""
-    job: Job = pickle.load(sys.stdin.buffer)
-    sys.stdout.buffer.write(pickle.dumps(job.done()))
 
 
 def check_recorded(program: Program) -> tuple[Diagnostic, ...]:

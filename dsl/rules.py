@@ -8,6 +8,7 @@ from streamsched.dsl.check.registry import RULES as CHECK_RULES
 from streamsched.dsl.config.rules import RULES as CONFIG_RULES
 from streamsched.dsl.plan.device import RULES as DEVICE_RULES
 from streamsched.dsl.plan.rules import RULES as PLAN_RULES
+from streamsched.dsl.record.edge_rules import RULES as EDGE_RULES
 from streamsched.dsl.record.rules import RULES as RECORD_RULES
 from streamsched.dsl.record.run_rules import RULES as RUN_RULES
 from streamsched.dsl.rule import Rule
@@ -41,6 +42,7 @@ def _by_code() -> dict[str, Rule[..., Any]]:
         *CHECK_RULES,
         *RECORD_RULES,
         *RUN_RULES,
+        *EDGE_RULES,
         *CONFIG_RULES,
         *SUPPRESS_RULES,
     )

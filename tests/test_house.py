@@ -55,6 +55,7 @@ ALLOWED = {
     "dsl.linted": {"dsl.cache", "dsl.files", "dsl.told"},
     "dsl.cached": {"dsl.cache", "dsl.config", "dsl.files", "dsl.linted"},
     "dsl.linting": {"dsl"},
+    "dsl.against": {"dsl"},
     "dsl.audit": {"dsl"},
     "dsl.auditing": {"dsl"},
     "dsl.pytest_plugin": {"dsl.auditing"},

@@ -52,6 +52,7 @@ COLLECTIVE: Final = "collective"
 """On RECORD and WAIT: a collective, or the wait for one, issues it by itself."""
 
 _JOINT: Final = ", "
+_INSIDE: Final = "in module "
 _BLOCK: Final = "with "
 _VIEW: Final = "returns a view of "
 
@@ -75,6 +76,16 @@ def view_of(value: str) -> str:
 def viewed(step: Step) -> list[str]:
     """The inputs of which an EXIT returns views, in the order of the text."""
     return sorted(word.removeprefix(_VIEW) for word in words(step) if word.startswith(_VIEW))
+
+
+def inside(path: str) -> str:
+    """The word for: it was issued by the forward() of the module at that path, or by what that calls."""
+    return _INSIDE + path
+
+
+def module(step: Step) -> str:
+    """The path of the module that the step's `inside` names; empty where there is none."""
+    return next((word.removeprefix(_INSIDE) for word in words(step) if word.startswith(_INSIDE)), "")
 
 
 def words(step: Step) -> frozenset[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.trace.model import NONE
 
@@ -41,6 +42,7 @@ class Log:
     call: int = NONE
     running: bool = False
     last_source: Span | None = None  # of the last entry that has one, if forward() is not over
+    inside: str = ""  # the module in scope whose forward() is running
 
     def begin(self) -> None:
         """Another call begins."""
@@ -55,6 +57,8 @@ class Log:
         """Note an entry, if anything is noted now."""
         if self.running:
             entry.call = self.call
+            if self.inside and entry.kind in (StepKind.LAUNCH, StepKind.ALLOC):
+                entry.words.append(via.inside(self.inside))
             self.entries.append(entry)
             self.last_source = entry.source
         return entry

@@ -34,10 +34,17 @@ class Recorded:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def record(request: TraceRequest, target: str, calls: int, verbose: bool = False, fake: bool = False) -> Recorded:
+def record(
+    request: TraceRequest,
+    target: str,
+    calls: int,
+    verbose: bool = False,
+    fake: bool = False,
+    scopes: tuple[str, ...] = (),
+) -> Recorded:
     """Call the forward() that `request` names `calls` times. Faults of the user's code become diagnostics.
 
-    With `fake` tensors have no values, and may be of any size.
+    With `fake` tensors have no values, and may be of any size. What the modules at the paths `scopes` issue is marked.
     """
     sources = Sources(request.base)
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
@@ -47,6 +54,8 @@ def record(request: TraceRequest, target: str, calls: int, verbose: bool = False
         forward = lacking or _load(session, recording)
         if isinstance(forward, Diagnostic):
             return Recorded(None, (advised(forward),))
+        if isinstance(forward, torch.nn.Module):
+            recording.watch(forward, scopes)
         for _ in range(calls):
             fault = _call(session, recording, forward)
             if fault is not None:

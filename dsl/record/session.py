@@ -69,6 +69,17 @@ class Recording:
                 to_meta(target)
             self.adopt(target.eval())
 
+    def watch(self, model: torch.nn.Module, paths: Iterable[str]) -> None:
+        """Tell what the modules at some paths of the model issue from everything else."""
+
+        def entered(path: str) -> Callable[..., None]:
+            return lambda *_: setattr(self.log, "inside", path)
+
+        for path in paths:
+            module = model.get_submodule(path)
+            module.register_forward_pre_hook(entered(path))
+            module.register_forward_hook(entered(""))
+
     def call(self, forward: Callable[..., Any], make: Callable[[], Made]) -> None:
         """Call `forward` once, with new arguments, as a caller on the default stream does."""
         args, kwargs = make()

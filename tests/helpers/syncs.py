@@ -11,6 +11,7 @@ from streamsched.dsl.diagnostic import Severity
 from streamsched.dsl.program.clocks import clocks
 from streamsched.dsl.program.edit import without
 from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind
+from streamsched.dsl.program.via import is_implicit
 
 SYNC = re.compile(r"^ +\w+\.(record|wait|record_stream)\(.*\)$")
 KINDS = {"record": StepKind.RECORD, "wait": StepKind.WAIT, "record_stream": StepKind.RECORD_STREAM}
@@ -32,8 +33,11 @@ class Sync:
 
 
 def syncs(text: str, program: Program) -> list[Sync]:
-    """All sync lines of a generated forward: the emitter writes one line for each step, in the order of the steps."""
-    steps = [index for index, step in enumerate(program.steps) if step.kind in KINDS.values()]
+    """All sync lines of a generated forward: the emitter writes one line for each step, in the order of the steps.
+
+    What collectives do by themselves has no line.
+    """
+    steps = [i for i, step in enumerate(program.steps) if step.kind in KINDS.values() and not is_implicit(step)]
     lines = [(number, line) for number, line in enumerate(text.splitlines()) if SYNC.match(line)]
     found = [Sync(number, line.strip(), step) for (number, line), step in zip(lines, steps, strict=True)]
     for sync in found:

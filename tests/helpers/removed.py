@@ -1,0 +1,106 @@
+"""Generated forwards with one sync taken out, audited against their schedule: what is lost, and what is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from drafts import words, write_generated
+from syncs import ORDER_ONLY, Sync, codes, program_without, syncs, text_without, with_inserted
+from tiny import loaded
+
+from streamsched.dsl.audit import Audited, audit
+from streamsched.dsl.diagnostic import Severity
+from streamsched.dsl.program.steps import Program, StepKind
+from streamsched.dsl.syntax.formatter import format_schedule
+from streamsched.dsl.trace.model import StorageKind
+from streamsched.dsl.trace.store import save
+
+NPUGRAPH_EX = "npugraph_ex"
+
+UNUSED = {"ORD102", "ORD106"}
+"""What is told of a wait whose record is gone, and of a record whose wait is."""
+
+AGAINST = "AUD3"
+"""The family of what only a schedule can tell."""
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A line taken out: the codes that the plan has for it, and those that audit tells, remarks left out."""
+
+    example: str
+    target: str
+    line: str
+    lost: tuple[str, ...]
+    told: tuple[str, ...]
+    kept_by_caller: bool  # memory of an input, which this caller does not free
+
+    @property
+    def wrong(self) -> str:
+        """What is not as it must be; empty where all is."""
+        lost, told = set(self.lost) - ORDER_ONLY, {code for code in self.told if not code.startswith(AGAINST)}
+        hazards = told - UNUSED
+        if self.kept_by_caller:
+            return "" if hazards <= lost else "more is told than is lost"
+        if not lost:
+            found = [code for code in self.told if code.startswith(AGAINST)]
+            edges = ["AUD301"] if ORDER_ONLY & set(self.lost) else []
+            return "" if not hazards and sorted(set(found)) == edges else "only the edge is lost"
+        if not hazards:
+            return "nothing tells that it is gone"
+        lifetimes = all(code.startswith("MEM") for code in lost)
+        return "" if not lifetimes or hazards & lost else "another hazard is told"
+
+
+def prepare(name: str, target: str, folder: Path) -> tuple[str, Program]:
+    """An example's generated forward in `folder`, with its schedule and trace as `plan.sched`; its text and program."""
+    text = write_generated(name, target, folder)
+    found = loaded(name, target)
+    assert found.program is not None and found.trace is not None
+    (folder / "plan.sched").write_text(f"{format_schedule(found.schedule)}target {target}\n")
+    save(found.trace, str(folder / "plan.trace.json.gz"))
+    return text, found.program
+
+
+def audited(name: str, target: str) -> Audited:
+    """The audit of `build.py` in the current folder against `plan.sched`."""
+    said = words(name)
+    inputs = tuple(filter(None, said["input"].splitlines()))
+    world = 4 if name == "tp_moe" else 0
+    found = audit(
+        "build.py:build",
+        inputs,
+        said["inputs from"],
+        target=target,
+        world=world,
+        against="plan.sched",
+        in_process=True,
+    )
+    assert found.program is not None, found.diagnostics
+    return found
+
+
+def told(found: Audited) -> tuple[str, ...]:
+    return tuple(each.code for each in found.diagnostics if each.severity is not Severity.INFO)
+
+
+def removals(
+    name: str, target: str, text: str, program: Program, which: Sequence[int] | None = None
+) -> Iterator[Removal]:
+    """Each sync of the generated file in the current folder taken out, or those that `which` counts."""
+    found = syncs(text, program)
+    assert found
+    for sync in found if which is None else [found[index] for index in which]:
+        thinned = program_without(program, sync)
+        lost = codes(with_inserted(thinned) if target == NPUGRAPH_EX else thinned)
+        Path("generated.py").write_text(text_without(text, sync))
+        kept = _is_of_input(program, sync)
+        yield Removal(name, target, sync.text, tuple(sorted(lost)), told(audited(name, target)), kept)
+    Path("generated.py").write_text(text)
+
+
+def _is_of_input(program: Program, sync: Sync) -> bool:
+    step = program.steps[sync.step]
+    return step.kind is StepKind.RECORD_STREAM and program.storages[step.storage].kind is StorageKind.INPUT
