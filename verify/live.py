@@ -26,6 +26,7 @@ from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import imports_npu, user_code
 from streamsched.dsl.trace.tracing.loader import Session, load_model
 from streamsched.dsl.trace.tracing.run import register_caches
+from streamsched.dsl.trace.tracing.streams import standing_in
 from streamsched.dsl.trace.tracing.world import ranks
 from streamsched.verify.bounds import index_bounds
 from streamsched.verify.request import Request
@@ -113,7 +114,8 @@ class State:
 def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
     """The model of `wanted` on the CPU, its parameters filled at random; or why there is none.
 
-    The user's folder can be imported from while the block lasts, since forward() may import, too. Raises
+    The user's folder can be imported from while the block lasts, since forward() may import, too. On the CPU streams of
+    the model's own do nothing. Raises
     `CannotRunError` for a range that fits no input.
     """
     sources = Sources(wanted.base)
@@ -121,6 +123,7 @@ def live(wanted: TraceRequest, request: Request) -> Iterator[Live | Diagnostic]:
     with (
         user_code(wanted.base, sources, imports_npu(Path(wanted.base, wanted.file)), bool(wanted.fakes)),
         ranks(wanted.world),
+        standing_in(session.streams) if request.engine == "cpu" else contextlib.nullcontext(),
     ):
         model = load_model(session, "cpu")
         if isinstance(model, Diagnostic):
