@@ -120,7 +120,7 @@ def _is_script(model: str) -> bool:
 def _refuse_for_script() -> None:
     """Raise a usage error for options that mean the calls of a forward()."""
     context = click.get_current_context()
-    for name in ("inputs", "inputs_from", "calls"):
+    for name in ("inputs", "inputs_from", "calls", "against"):
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             option = f"--{name.rstrip('s') if name == 'inputs' else name}".replace("_", "-")
             raise click.UsageError(f"a script is run as it is, without {option}; name FILE:ATTR to have it called")

@@ -170,6 +170,9 @@ def _apart(job: Job) -> tuple[Program | None, tuple[Diagnostic, ...]]:
 
 
 def answer() -> None:
+    """In a process of its own: do the job that is given on stdin, and write what came of it to stdout."""
+    job: Job = pickle.load(sys.stdin.buffer)
+    sys.stdout.buffer.write(pickle.dumps(job.done()))
 
 
 def check_recorded(program: Program) -> tuple[Diagnostic, ...]:
