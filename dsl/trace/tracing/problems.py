@@ -49,14 +49,16 @@ def problems(
 
 
 def _untraceable(session: Session, parts: Assembled, recorder: Recorder) -> Iterator[Diagnostic]:
-    """The operators that hold more than one sequence of ops, and the constants that cannot be written out."""
+    """What holds more than one sequence of ops, or none of its own, and the constants that cannot be written out."""
     span = session.request.model_span
-    for node in parts.unsupported:
-        name = str(node.target).removesuffix("_impl")
-        message = f"forward() uses `{name}`, {NO_SEQUENCE}"
+    named = [(node, f"`{str(node.target).removesuffix('_impl')}`, {NO_SEQUENCE}") for node in parts.unsupported]
+    inside = sorted(parts.transformed, key=lambda node: issue_of(node) is None)[:1]
+    named += [(node, f"torch.vmap or another transform of functions, {NO_SEQUENCE}") for node in inside]
+    for node, name in named:
         issue = recorder.issues.get(issue_of(node) or 0, NOWHERE)
         fix = remedies.leaf_of(session, recorder, recorder.calls.records[issue.call].module)
         related = at_node(session, recorder, node, "here")
+        message = f"forward() uses {name}"
         yield refusal_rules.unsupported_construct(span, message, related, (), remedies.LEAF_ADVICE, fix)
     for bad in parts.bad_constants:
         related = at_node(session, recorder, bad.node, "the constant is made here")
@@ -125,7 +127,7 @@ def _unknown_results(
     session: Session, program: ExportedProgram, parts: Assembled, recorder: Recorder
 ) -> Iterator[Diagnostic]:
     """What forward() returns and generated code could not, as far as nothing else explains it."""
-    for unknown in () if parts.unsupported else dict.fromkeys(opaque(parts.result)):
+    for unknown in () if parts.unsupported or parts.transformed else dict.fromkeys(opaque(parts.result)):
         yield _unknown_result(session, program, recorder, unknown)
 
 

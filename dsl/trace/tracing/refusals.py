@@ -117,7 +117,11 @@ def _raised(
     session: Session, recorder: Recorder, error: BaseException, related: tuple[Related, ...], notes: tuple[str, ...]
 ) -> Diagnostic:
     chain = _chain(error)
-    told = remedies.wrong_shape(recorder, chain) or remedies.picky_kernel(session, recorder, chain)
+    told = (
+        remedies.wrong_shape(recorder, chain)
+        or remedies.picky_kernel(session, recorder, chain)
+        or remedies.meta_refused(session, recorder, chain)
+    )
     message = f"forward() raises{_statement_words(related)}: {failures.cause(error)}"
     return refusal_rules.forward_raises(session.request.model_span, message, related, notes, told)
 

@@ -31,6 +31,7 @@ class Assembled:
     calls: tuple[ModuleCall, ...]
     result: Argument
     unsupported: tuple[Node, ...]
+    transformed: tuple[Node, ...]
     bad_constants: tuple[BadConstant, ...]
     objects: tuple[tuple[str, str], ...]
     constants: tuple[tuple[str, str], ...]
@@ -64,6 +65,7 @@ def assemble(
         calls=calls,
         result=calls[0].result,
         unsupported=tuple(ops.flat.unsupported),
+        transformed=tuple(ops.flat.transformed),
         bad_constants=tuple(ops.values.bad),
         objects=input_objects(given, reached),
         constants=tuple(recorder.calls.constants),

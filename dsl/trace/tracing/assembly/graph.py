@@ -32,6 +32,7 @@ class FlatGraph:
     same: dict[Node, Any] = field(default_factory=dict)
     elements: dict[Node, dict[int, list[Node]]] = field(default_factory=dict)
     unsupported: list[Node] = field(default_factory=list)
+    transformed: list[Node] = field(default_factory=list)  # under torch.vmap and its like, which are no ops themselves
     branches: dict[Node, tuple[FlatGraph, FlatGraph]] = field(default_factory=dict)
     placeholders: list[Node] = field(default_factory=list)
     results: list[Any] = field(default_factory=list)
@@ -68,9 +69,21 @@ def _walk(module: GraphModule, contexts: tuple[str, ...], flat: FlatGraph) -> li
             flat.unsupported += [*when.unsupported, *otherwise.unsupported]
         elif isinstance(node.target, torch._ops.HigherOrderOperator):
             flat.unsupported.append(node)
+        elif _is_transformed(node.target, node.meta.get("val")):
+            flat.transformed.append(node)
         else:
             flat.nodes.append(FlatNode(node, contexts))
     return []
+
+
+def _is_transformed(target: Any, value: Any) -> bool:
+    """Whether a call is one of many that torch.vmap makes together, or leads in or out of such a transform."""
+    if isinstance(value, list | tuple):
+        return any(_is_transformed(target, item) for item in value)
+    if not isinstance(value, torch.Tensor):
+        return False
+    operator = isinstance(target, torch._ops.OpOverload)
+    return not operator or torch._C._functorch.is_functorch_wrapped_tensor(value)
 
 
 def _element(node: Node, results: dict[Node, list[Any]], flat: FlatGraph) -> None:

@@ -23,6 +23,7 @@ _FUNCTION_WORDS = (
 LEAF_ADVICE = "put it into a module of its own, and trace that as one op: a `leaf`"
 _META_KERNELS = "_meta_registrations.py"
 _DTYPE_WORDS = re.compile(r"dtype|\b(?:[BF]+\d+|float\d*|bfloat16|int\d*) type\b", re.IGNORECASE)
+_META_WORDS = re.compile(r"\bmeta device\b|\bdevice:? '?meta\b")
 _CHECK_DEPTH = 4
 """How far above an exception the kernel is whose `torch._check()` raised it, at most."""
 _NO_FAKE = re.compile(
@@ -100,6 +101,14 @@ def picky_kernel(session: Session, recorder: Recorder, chain: list[BaseException
             told = LEAF_ADVICE if leaf is None else leaf.message
             return f"give the op a dtype that it takes; or, where it takes this one on the device, {told}"
     return None
+
+
+def meta_refused(session: Session, recorder: Recorder, chain: list[BaseException]) -> str | None:
+    """Advice for code that asks for the device and does not run on the meta device; None if none failed so."""
+    if not any(_META_WORDS.search(str(error)) for error in chain):
+        return None
+    leaf = leaf_instead(session, recorder, chain)
+    return f"it does not run on the meta device, where models are traced: {leaf.message if leaf else LEAF_ADVICE}"
 
 
 def missing_fake(
