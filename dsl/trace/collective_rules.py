@@ -124,4 +124,37 @@ def world_missing(span: Span, message: str, related: tuple[Related, ...], notes:
     )
 
 
-RULES: tuple[Rule[Any, Any], ...] = (async_collective, collective_not_traced, group_not_reachable, world_missing)
+@rule("TRC207", "rank-decides", Severity.WARNING)
+def rank_decides(span: Span, message: str, related: tuple[Related, ...]) -> Diagnostic:
+    """What the trace holds is decided by the rank, and it is that of rank 0.
+
+    Reports Python in forward() that asks for its rank (`dist.get_rank()`, `group.rank()`, `mesh.get_local_rank()`);
+    and, where the model asks while it is built, attributes that forward() may read and that hold another constant when
+    the model is built as the last rank.
+
+    Why is this bad: a model is traced as rank 0. Which ops run, and the numbers in them, are those of rank 0 in the
+    generated forward of every rank. Tensors may differ from rank to rank; nothing else may.
+
+    Example:
+        rank = dist.get_rank(self.tp_group)
+        y = x[:, rank * 64 : (rank + 1) * 64]
+
+    Use instead:
+        # in __init__(): self.register_buffer("columns", torch.arange(rank * 64, (rank + 1) * 64))
+        y = x.index_select(1, self.columns)
+    """
+    return rank_decides.diagnostic(
+        span,
+        message,
+        related=related,
+        help="keep what depends on the rank in a tensor, or make a `leaf` of the module that uses it",
+    )
+
+
+RULES: tuple[Rule[Any, Any], ...] = (
+    async_collective,
+    collective_not_traced,
+    group_not_reachable,
+    world_missing,
+    rank_decides,
+)

@@ -78,9 +78,10 @@ def unsupported_construct(
 ) -> Diagnostic:
     """The model uses a construct that cannot be traced into one sequence of ops.
 
-    Reports `while_loop`, `scan`, `map` and other higher-order operators, inputs whose shape is changed in place,
-    exceptions of one module that another catches, lists of the caller's that grow, forward hooks of the model itself,
-    results other than tensors, tuples, lists, dicts and dataclasses, and whatever else torch.export refuses.
+    Reports `while_loop`, `scan`, `map` and other operators of higher order, `torch.vmap` and its like,
+    inputs whose shape is changed in place, exceptions of one module that another catches, lists of the caller's that
+    grow, forward hooks of the model itself, results other than tensors, tuples, lists, dicts and dataclasses, and
+    whatever else torch.export refuses.
 
     Why is this bad: what a schedule cannot see it cannot order.
 

@@ -24,6 +24,7 @@ from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.npu_stub import npu_runs
 from streamsched.dsl.trace.tracing.streams import Streams
+from streamsched.dsl.trace.tracing.traps.asked import Asked
 from streamsched.dsl.trace.tracing.traps.autocast import Regions
 
 
@@ -37,6 +38,7 @@ class Session:
     verbose: bool
     regions: Regions = field(default_factory=Regions)  # of autocast, that were entered since
     streams: Streams = field(default_factory=Streams)  # of the model's own
+    rank_asked: Asked = field(default_factory=Asked)
 
     def related(self, error: BaseException) -> tuple[Related, ...]:
         """The place in the user's code that an exception came from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import importlib
 import sys
@@ -30,7 +31,7 @@ from streamsched.dsl.trace.tracing.problems import problems
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
 from streamsched.dsl.trace.tracing.streams import standing_in
-from streamsched.dsl.trace.tracing.traps import autocast
+from streamsched.dsl.trace.tracing.traps import autocast, rank
 from streamsched.dsl.trace.tracing.traps.comparison import compiling_matters
 from streamsched.dsl.trace.tracing.traps.losses import losses
 from streamsched.dsl.trace.tracing.traps.mixed_dtypes import mixed_dtypes
@@ -43,27 +44,48 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
     user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)), bool(request.fakes))
     watched = autocast.watched(session.regions, session.internals, sources)
-    with user, ranks(request.world), standing_in(session.streams), watched:
-        report("building the model")
-        model = load_model(session)
-        if isinstance(model, Diagnostic):
-            return Traced(None, (model,))
-        register_caches(model)
-        leaves = load_leaves(session, model)
-        if isinstance(leaves, Diagnostic):
-            return Traced(None, (leaves,))
-        misnamed = dim_problems.misnamed(session, model)
-        if misnamed is not None:
-            return Traced(None, (misnamed,))
-        inputs = load_inputs(session, model)
-        if isinstance(inputs, Diagnostic):
-            return Traced(None, (inputs,))
-        if request.scope is None:
-            report("tracing the model")
-            return _trace_root(session, leaves, model, inputs, Dims.of(request.inputs))
-        trace_root = functools.partial(_trace_root, session, leaves)
-        try_root = functools.partial(_try_root, session, leaves)
-        return trace_scope(session, request.scope, model, leaves, inputs, trace_root, try_root, report)
+    with user, watched, rank.watched(session):
+        with ranks(request.world), standing_in(session.streams):
+            report("building the model")
+            model = load_model(session)
+            if isinstance(model, Diagnostic):
+                return Traced(None, (model,))
+            by_rank = bool(session.rank_asked.places)
+            register_caches(model)
+            leaves = load_leaves(session, model)
+            if isinstance(leaves, Diagnostic):
+                return Traced(None, (leaves,))
+            traced = _trace_model(session, model, leaves, report)
+        return _with_held_ranks(session, model, leaves, traced) if by_rank else traced
+
+
+def _with_held_ranks(session: Session, model: torch.nn.Module, leaves: Leaves, traced: Traced) -> Traced:
+    """A trace with what is to be said of a model that asks for its rank while it is built."""
+    trace = traced.trace
+    if trace is None:
+        return traced
+    scope = trace.scope.instances if trace.scope is not None else ("",)
+    found = tuple(rank.held(session, model, scope, leaves))
+    warnings = (*trace.warnings, *(diagnostic.message for diagnostic in found))
+    made = dataclasses.replace(trace, warnings=warnings)
+    return dataclasses.replace(traced, trace=made, diagnostics=(*traced.diagnostics, *found))
+
+
+def _trace_model(session: Session, model: torch.nn.Module, leaves: Leaves, report: Callable[[str], None]) -> Traced:
+    """The trace of a model, or of the modules in scope."""
+    request = session.request
+    misnamed = dim_problems.misnamed(session, model)
+    if misnamed is not None:
+        return Traced(None, (misnamed,))
+    inputs = load_inputs(session, model)
+    if isinstance(inputs, Diagnostic):
+        return Traced(None, (inputs,))
+    if request.scope is None:
+        report("tracing the model")
+        return _trace_root(session, leaves, model, inputs, Dims.of(request.inputs))
+    trace_root = functools.partial(_trace_root, session, leaves)
+    try_root = functools.partial(_try_root, session, leaves)
+    return trace_scope(session, request.scope, model, leaves, inputs, trace_root, try_root, report)
 
 
 def _try_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs: Inputs) -> Diagnostic | None:
@@ -83,10 +105,12 @@ def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs
         model, session.sources, session.internals, leaves, dims, session.request.compiled, session.regions
     )
     session.streams.begin(recorder.tick)
+    session.rank_asked.begin(lambda: leaves.inside)
     exported = export(session, model, inputs, recorder)
     session.streams.end()
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
+    of_rank = tuple(rank.asked(session))
     compared = compiling_matters(session, model, inputs, recorder)
     parts = assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
     found = dim_problems.constrained(session, recorder)
@@ -95,7 +119,7 @@ def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
     mixed = mixed_dtypes(session, recorder, parts.ops, parts.values.all())
-    lost = (*losses(session, model, exported.warned, recorder, parts.state), *mixed, *compared)
+    lost = (*losses(session, model, exported.warned, recorder, parts.state), *mixed, *compared, *of_rank)
     streamed = session.streams.over(parts.moments)
     return Traced(finished(session, model, parts, recorder, lost), lost, streamed)
 
