@@ -31,8 +31,8 @@ def unsuitable_leaf(span: Span, message: str, related: tuple[Related, ...], help
     """A module cannot be a leaf.
 
     Reports leaves whose call generated code cannot write: with an argument that is no tensor, constant, or tuple, list
-    or dict of these; with forward hooks of the module's own, which run after its forward(); and leaves that put
-    another tensor into an object that they are given, such as a cache that grows.
+    or dict of these; with forward hooks of the module's own, which run after its forward(); leaves that put another
+    tensor into an object that they are given, such as a cache that grows; and leaves that are in scope themselves.
 
     Why is this bad: a leaf is one op, and is always printed as the call of its module.
 

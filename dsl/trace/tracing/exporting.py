@@ -49,7 +49,8 @@ def export(
         ):
             program = torch.export.export(model, inputs.args, inputs.kwargs, strict=False)
     except (Exception, SystemExit) as error:
-        return dim_problems.denied(session, recorder, error) or refusal(session, recorder, error)
+        denied = dim_problems.denied(session, recorder, error)
+        return denied or dim_problems.with_sizes(session, refusal(session, recorder, error))
     return root_pre_hooks(session, model, recorder) or Exported(program, tuple(warned))
 
 

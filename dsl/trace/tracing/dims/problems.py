@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import keyword
 
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
-from streamsched.dsl.trace import dim_rules
+from streamsched.dsl.trace import dim_rules, refusal_rules
 from streamsched.dsl.trace.model import NamedDim
 from streamsched.dsl.trace.request import InputTensor, TraceRequest
 from streamsched.dsl.trace.tracing import failures
@@ -59,6 +60,19 @@ def denied(session: Session, recorder: Recorder, error: BaseException) -> Diagno
         return None
     asked, failed = ((place.code, raw_position(place.code, place.lasti)[0]) for place in (constraint.place, raised[-1]))
     return _told(session, recorder, constraint, session.related(error)) if asked == failed else None
+
+
+def with_sizes(session: Session, found: Diagnostic) -> Diagnostic:
+    """The finding that forward() raises, with what it is told of sizes where there are dynamic dims: it may take others
+    only."""
+    request = session.request
+    names = tuple(dict.fromkeys(dim for tensor in request.inputs for dim in tensor.shape if isinstance(dim, str)))
+    if found.code != refusal_rules.forward_raises.code or not names:
+        return found
+    shown = " and ".join(f"`{name}`" for name in names)
+    note = f"it was called with primes from 11 on for {shown}, so that no two sizes are equal by chance"
+    advice = f"if it takes only some sizes, {_with_number(request, names, _EXAMPLE_SIZE)}"
+    return dataclasses.replace(found, notes=(note, *found.notes), help=found.help or advice)
 
 
 def named_dims(recorder: Recorder, parts: Assembled) -> tuple[NamedDim, ...]:

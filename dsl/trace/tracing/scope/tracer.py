@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
-from streamsched.dsl.trace import refusal_rules, scope_rules
+from streamsched.dsl.trace import leaf_rules, refusal_rules, scope_rules
 from streamsched.dsl.trace.model import NONE, Scope, Trace
 from streamsched.dsl.trace.request import ScopeRequest, Traced
 from streamsched.dsl.trace.store import digest
@@ -29,6 +29,7 @@ from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
 from streamsched.dsl.trace.tracing.scope.objects import with_objects
 from streamsched.dsl.trace.tracing.scope.select import select, shown
 
+_OWN_LEAF_ADVICE = "leave the `leaf` statement out, or let it name modules inside of those in scope"
 _REGION_ADVICE = "schedule a module that has the region in its forward(), or the whole model; or cast explicitly"
 
 TraceRoot = Callable[[torch.nn.Module, Inputs, Dims], Traced]
@@ -59,6 +60,9 @@ def trace_scope(
     modules = select(model, scope)
     if isinstance(modules, Diagnostic):
         return Traced(None, (modules,))
+    own = _own_leaf(modules, leaves)
+    if own is not None:
+        return Traced(None, (own,))
     report("running the model for the inputs of its modules")
     calls = capture(session, model, leaves, inputs, modules, export)
     if isinstance(calls, Diagnostic):
@@ -75,6 +79,15 @@ def trace_scope(
     if isinstance(dims, Diagnostic):
         return Traced(None, (dims,))
     return _trace_calls(session, scope, modules, calls, lambda m, given: trace_root(m, given, dims), report)
+
+
+def _own_leaf(modules: dict[str, torch.nn.Module], leaves: Leaves) -> Diagnostic | None:
+    """The finding that a module is to be traced, and to be one op that is not looked into."""
+    found = next((leaf for module in modules.values() if (leaf := leaves.leaf(module)) is not None), None)
+    if found is None:
+        return None
+    message = f"the leaf `{found.path}` is in scope: its forward() is what is traced"
+    return leaf_rules.unsuitable_leaf(found.request.span, message, (), _OWN_LEAF_ADVICE)
 
 
 def _once_each(scope: ScopeRequest, modules: dict[str, torch.nn.Module], calls: list[Call]) -> Diagnostic | None:

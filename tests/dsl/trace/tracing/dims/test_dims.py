@@ -14,6 +14,7 @@ from streamsched.dsl.trace.dims import evaluate, evaluate_number, is_expression,
 from streamsched.dsl.trace.encode import encode
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, NamedDim, Ref, Sequence, Trace
+from streamsched.dsl.trace.request import ScopeRequest
 from streamsched.dsl.trace.store import digest, load, save
 from streamsched.dsl.trace.tracing.dims.symbols import Dims, named_symbol
 from streamsched.dsl.trace.tracing.dims.text import spell
@@ -291,3 +292,21 @@ def test_sizes_that_depend_on_data_stay_refused(refused: Callable[..., Diagnosti
 def test_an_exception_that_no_size_caused(refused: Callable[..., Diagnostic]) -> None:
     found = refused("return x[:, : x.shape[1] // 2].no_such_method()")
     assert (found.code, found.related[0].span.line) == ("TRC106", 11)
+    assert found.notes[0].startswith("it was called with primes from 11 on for `batch` and `seq`")
+
+
+@pytest.mark.parametrize("scope", [None, ScopeRequest("part", "", Span("test.sched", 3, 1, 3, 9))])
+@pytest.mark.parametrize("line", ["return {64: x * 1}[int(x.shape[1])]", "return x.unflatten(1, (4, -1)) * 1"])
+def test_a_forward_that_does_not_take_the_sizes_of_the_trace(
+    attempt: Callable[..., Traced], scope: ScopeRequest | None, line: str
+) -> None:
+    part = MODEL.format(body=line).replace("Model", "Part")
+    source = (
+        f"{part}\nclass Model(Part):\n    def __init__(self):\n        super().__init__()\n        self.part = Part()\n"
+    )
+    source += "    def forward(self, x):\n        return self.part(x)\n"
+    [found] = attempt(source, {"scope": scope}, x=X).diagnostics
+    assert (found.code, found.related[0].span.line) == ("TRC106", 11)
+    assert found.help == "if it takes only some sizes, write the size as a number: `input x: f32[64, 64]`"
+    made = attempt(source, {"scope": scope}, x=("f32", (64, 64)))
+    assert made.trace is not None, "the advice works"

@@ -308,3 +308,12 @@ def test_a_higher_order_op_is_proposed_as_a_leaf_and_then_traces(attempt: Attemp
 def test_a_leaf_with_branches_needs_no_function(traced: Tracing) -> None:
     source = model("return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))")
     assert [op.target for op in traced(source, leaf("part"), x=(4, 4)).ops] == [LEAF]
+
+
+@pytest.mark.parametrize("scope", ["part", "*"])
+def test_a_leaf_that_is_in_scope(attempt: Attempt, scope: str) -> None:
+    request = {"scope": ScopeRequest(scope, "", Span("test.sched", 3, 1, 3, 9)), **leaf("part")}
+    found = only(attempt(model("return x + 1"), request, x=(4, 4)))
+    assert (found.code, found.span) == ("TRC113", AT)
+    assert found.message == "the leaf `part` is in scope: its forward() is what is traced"
+    assert "leave the `leaf` statement out" in (found.help or "")
