@@ -24,6 +24,7 @@ from streamsched.dsl.trace.tracing.scope.capture import Call, Export, capture
 from streamsched.dsl.trace.tracing.scope.constants import Unheld, unified
 from streamsched.dsl.trace.tracing.scope.dims import dims_of_calls
 from streamsched.dsl.trace.tracing.scope.groups import advise
+from streamsched.dsl.trace.tracing.scope.held import held_apart
 from streamsched.dsl.trace.tracing.scope.likeness import alike
 from streamsched.dsl.trace.tracing.scope.match import Difference, Match, match
 from streamsched.dsl.trace.tracing.scope.objects import with_objects
@@ -179,7 +180,9 @@ def _differ(
     case, difference = next((c, d) for c, d in zip(others, matches, strict=True) if isinstance(d, Difference))
     between = f"`{first.call.path}` and `{case.call.path}`"
     place = f" at op {max(difference.ops) + 1}" if max(difference.ops) != NONE else ""
-    message = f"modules in scope differ: {between}{place}: {difference.what}"
+    apart = held_apart((first.call.path, case.call.path), (first.trace, case.trace))
+    held = "" if apart is None else f"; {apart}"
+    message = f"modules in scope differ: {between}{place}: {difference.what}{held}"
     related = [
         _related(session, traced, op)
         for traced, op in zip((first, case), difference.ops, strict=True)
