@@ -78,8 +78,10 @@ def collective_not_traced(
 def group_not_reachable(span: Span, message: str, related: tuple[Related, ...]) -> Diagnostic:
     """A collective runs in a process group that no attribute of the model holds.
 
-    Reports a collective whose group is neither the default one nor found in an attribute of a module: a `ProcessGroup`,
-    a `DeviceMesh`, or a string with the group's name whose attribute has `group` in its own name.
+    Reports a collective whose group is neither the default one nor found in an attribute of a module, or in a list, a
+    tuple or a dict there: a `ProcessGroup`, a `DeviceMesh`, or a string with the group's name whose attribute has
+    `group` in its own name. Of modules in scope, their own attributes count and those of the modules in them: their
+    forward() sees no other, nor may it be given a group.
 
     Why is this bad: the name of a group is a number that each process counts up for itself. Generated code has to ask
     the live model for its group, and finds it nowhere.
@@ -98,7 +100,10 @@ def group_not_reachable(span: Span, message: str, related: tuple[Related, ...]) 
             return funcol.all_reduce(x, "sum", self.tp_group)
     """
     return group_not_reachable.diagnostic(
-        span, message, related=related, help="keep the group in an attribute of the module that uses it"
+        span,
+        message,
+        related=related,
+        help="keep the group in an attribute of the module that uses it, as `self.tp_group` in its __init__()",
     )
 
 

@@ -14,7 +14,7 @@ from torch.fx import Node
 
 from streamsched.dsl.trace.collectives import WAIT
 from streamsched.dsl.trace.model import Literal, StorageKind
-from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor
+from streamsched.dsl.trace.tracing.accessors import attribute, module_accessor, subscript
 from streamsched.dsl.trace.tracing.assembly.storages import Memory
 
 _NAMESPACES = ("_c10d_functional", "_c10d_functional_autograd")
@@ -41,6 +41,11 @@ def is_unordered(target: Any) -> bool:
 def group_place(target: Any) -> int:
     """The place of the group's name among a collective's arguments."""
     return next(i for i, argument in enumerate(target._schema.arguments) if argument.name == _GROUP)
+
+
+def name_of_group(node: Node) -> str:
+    """The name of a collective's group, in this process."""
+    return str(node.args[group_place(node.target)])
 
 
 class Communication:
@@ -77,7 +82,7 @@ class Communication:
     def group(self, node: Node, path: str) -> tuple[str, Literal]:
         """What the group of a collective is called, and the expression of its name in the live model."""
         self.begun = True
-        name = str(node.args[group_place(node.target)])
+        name = name_of_group(node)
         expression = self._groups.expression(name, path)
         if expression is None:
             self.unreachable.append(node)
@@ -103,6 +108,7 @@ class Groups:
     def __init__(self, root: torch.nn.Module) -> None:
         self._root = root
         self._modules = dict(root.named_modules())
+        self._inside = frozenset(map(id, self._modules.values()))
 
     def expression(self, name: str, path: str) -> str | None:
         """The expression of the name of a group, for a collective issued by the module at `path`.
@@ -110,7 +116,7 @@ class Groups:
         The nearest module that holds the group is asked first; None if none holds it and it is not the default group.
         """
         for owner in self._nearest_first(path):
-            for found, steps in _held(self._modules[owner], "", _DEPTH):
+            for found, steps in self._held(self._modules[owner], "", _DEPTH):
                 if found == name:
                     return f"self{module_accessor(self._root, owner)}{steps}"
         return _DEFAULT if dist.is_initialized() and name == _name_of(dist.group.WORLD) else None
@@ -121,6 +127,29 @@ class Groups:
         near = [owner for owner in around if owner in self._modules]
         yield from near
         yield from (owner for owner in self._modules if owner not in near)
+
+    def _held(self, owner: object, expression: str, depth: int) -> Iterator[tuple[str, str]]:
+        """The groups that the attributes of an object hold: the name of each, and the steps that lead to that name."""
+        for key, value in vars(owner).items():
+            step = attribute(key)
+            if step is None or (key == "_modules" and isinstance(owner, torch.nn.Module)):
+                continue
+            reached = expression + step
+            if isinstance(value, str) and "group" in key:
+                yield value, reached
+            for item, steps in _items(value):
+                if isinstance(item, dist.ProcessGroup):
+                    yield _name_of(item), f"{reached}{steps}.group_name"
+                elif isinstance(item, DeviceMesh):
+                    yield from _of_mesh(item, reached + steps)
+                elif depth > 1 and self._may_hold(item):
+                    yield from self._held(item, reached + steps, depth - 1)
+
+    def _may_hold(self, value: object) -> bool:
+        """Whether to look into an object: not into the modules of the model, which are asked themselves."""
+        return (
+            hasattr(value, "__dict__") and not isinstance(value, type | torch.Tensor) and id(value) not in self._inside
+        )
 
 
 def label(expression: str) -> str:
@@ -133,21 +162,14 @@ def label(expression: str) -> str:
     return short or holder
 
 
-def _held(owner: object, expression: str, depth: int) -> Iterator[tuple[str, str]]:
-    """The groups that the attributes of an object hold: the name of each, and the steps that lead to that name."""
-    for key, value in vars(owner).items():
-        step = attribute(key)
-        if step is None:
-            continue
-        reached = expression + step
-        if isinstance(value, dist.ProcessGroup):
-            yield _name_of(value), f"{reached}.group_name"
-        elif isinstance(value, DeviceMesh):
-            yield from _of_mesh(value, reached)
-        elif isinstance(value, str) and "group" in key:
-            yield value, reached
-        elif depth > 1 and hasattr(value, "__dict__") and not isinstance(value, type | torch.nn.Module | torch.Tensor):
-            yield from _held(value, reached, depth - 1)
+def _items(value: object) -> Iterator[tuple[object, str]]:
+    """A value, or what is in it where it is a list, a tuple or a dict, each with the step that leads there."""
+    if isinstance(value, list | tuple):
+        yield from ((item, f"[{index}]") for index, item in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((item, subscript(key)) for key, item in value.items() if isinstance(key, str | int))
+    else:
+        yield value, ""
 
 
 def _of_mesh(mesh: DeviceMesh, expression: str) -> Iterator[tuple[str, str]]:
@@ -164,6 +186,6 @@ def _name_of(group: Any) -> str:
 
 def copy_model(model: torch.nn.Module, memo: dict[int, Any] | None = None) -> torch.nn.Module:
     """A deep copy of a model in the same process groups, which cannot be copied."""
-    held = [value for module in model.modules() for value in vars(module).values()]
+    held = [item for module in model.modules() for value in vars(module).values() for item, _ in _items(value)]
     groups = {id(value): value for value in held if isinstance(value, dist.ProcessGroup | DeviceMesh)}
     return copy.deepcopy(model, (memo or {}) | groups)

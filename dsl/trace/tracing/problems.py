@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import torch
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.trace import collective_rules, leaf_rules, refusal_rules
@@ -119,8 +120,20 @@ def _communication(
         message = "forward() uses collectives, and the schedule does not say in how many ranks"
         yield collective_rules.world_missing(session.request.schedule_span, message, ())
     for node in parts.communication.unreachable:
-        message = f"no attribute of the model holds the process group of `{node.name}`"
-        yield collective_rules.group_not_reachable(span, message, at_node(session, recorder, node, "the collective"))
+        related = at_node(session, recorder, node, "the collective")
+        yield collective_rules.group_not_reachable(span, _unreached(recorder, node), related)
+
+
+def _unreached(recorder: Recorder, node: Node) -> str:
+    """That the process group of a collective is not at hand, and where in the model it is."""
+    what = f"the process group of `{node.name}`"
+    whole, scope = recorder.leaves.root, recorder.root
+    if whole is scope:
+        return f"no attribute of the model holds {what}"
+    place = collectives.Groups(whole).expression(collectives.name_of_group(node), "")
+    path = next((path for path, module in whole.named_modules() if module is scope), "")
+    elsewhere = f": it is in the model's `{place.removesuffix('.group_name')}`" if place else ""
+    return f"no attribute of `{path}`, which is in scope, holds {what}{elsewhere}"
 
 
 def _unknown_results(

@@ -14,7 +14,7 @@ import torch
 from torch._export.utils import _compiling_state_context
 
 from streamsched.dsl.diagnostic import Diagnostic
-from streamsched.dsl.trace import refusal_rules
+from streamsched.dsl.trace import collective_rules, refusal_rules
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.example_inputs import Inputs, load_inputs
@@ -120,6 +120,9 @@ def _on_meta(call: Call, tensors: MetaTensors) -> Call:
 
 
 def _cannot_copy(session: Session, error: _CopyError) -> Diagnostic:
+    if "ProcessGroup" in str(error.cause):
+        message = f"`{error.path}`, which is in scope, is given a process group by the model around it"
+        return collective_rules.group_not_reachable(session.request.model_span, message, ())
     message = f"the arguments of `{error.path}` cannot be kept for its own trace: {error.cause}"
     return refusal_rules.unsupported_construct(session.request.model_span, message, (), ())
 

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 import torch.distributed as dist
 
+from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.trace.collectives import group_of, waits_of
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.model import Literal, OpKind, StorageKind, Trace
+from streamsched.dsl.trace.request import ScopeRequest
 
 Attempt = Callable[..., Traced]
 
@@ -107,6 +109,8 @@ def test_blocking_collectives_are_functional_ones_and_a_copy(attempt: Attempt) -
             "self.groups.tp",
             "self.groups.tp.group_name",
         ),
+        ("self.groups = {'tp': dist.new_group([0, 1])}", "self.groups['tp']", 'self.groups["tp"].group_name'),
+        ("self.groups = (None, dist.new_group([0, 1]))", "self.groups[1]", "self.groups[1].group_name"),
         (
             "from torch.distributed.device_mesh import init_device_mesh\n"
             "self.mesh = init_device_mesh('cpu', (2, 2), mesh_dim_names=('dp', 'tp'))",
@@ -145,6 +149,63 @@ class Model(nn.Module):
     assert names_of_groups(trace) == ["self.rows[0].tp_group.group_name", "self.rows[1].tp_group.group_name"]
     kind = StorageKind.PROCESS_GROUP
     assert [storage.name for storage in trace.storages if storage.kind is kind] == ["group tp", "group tp_2"]
+
+
+SCOPED = (
+    IMPORTS
+    + """
+class Part(nn.Module):
+    def forward(self, x, group=None):
+        return funcol.all_reduce(x * 2, "sum", {group}) + 1
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tp_group = dist.new_group([0, 1])
+        self.part = Part()
+        {init}
+
+    def forward(self, x):
+        return self.part(x{given}) * 3
+"""
+)
+
+
+def scoped(attempt: Attempt, group: str, init: str = "pass", given: str = "") -> Traced:
+    scope = ScopeRequest("part", "", Span("test.sched", 3, 1, 3, 9))
+    return attempt(SCOPED.format(group=group, init=init, given=given), {"world": 4, "scope": scope}, x=(8, 8))
+
+
+def test_a_group_that_only_the_model_around_the_scope_holds(attempt: Attempt) -> None:
+    [found] = scoped(attempt, "G", "global G; G = self.tp_group").diagnostics
+    assert found.code == "TRC117"
+    assert found.message == (
+        "no attribute of `part`, which is in scope, holds the process group of `all_reduce`: "
+        "it is in the model's `self.tp_group`"
+    )
+    assert (
+        found.help == "keep the group in an attribute of the module that uses it, as `self.tp_group` in its __init__()"
+    )
+
+
+@pytest.mark.parametrize("given", [", self.tp_group", ", group=self.tp_group"])
+def test_a_group_that_a_module_in_scope_is_given(attempt: Attempt, given: str) -> None:
+    [found] = scoped(attempt, "group", given=given).diagnostics
+    assert found.code == "TRC117"
+    assert found.message == "`part`, which is in scope, is given a process group by the model around it"
+
+
+@pytest.mark.parametrize(
+    ("init", "group"),
+    [
+        ("self.part.tp_group = self.tp_group", "self.tp_group"),
+        ("object.__setattr__(self.part, 'model', self)", "self.model.tp_group"),
+    ],
+)
+def test_a_group_that_a_module_in_scope_reaches(attempt: Attempt, init: str, group: str) -> None:
+    trace = scoped(attempt, group, init).trace
+    assert trace is not None
+    assert names_of_groups(trace) == [f"{group}.group_name"]
 
 
 def test_a_group_that_no_attribute_holds(attempt: Attempt) -> None:
