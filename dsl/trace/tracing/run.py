@@ -44,8 +44,8 @@ def trace(request: TraceRequest, verbose: bool, report: Callable[[str], None]) -
     session = Session(request, sources, Internals(str(Path(torch.__file__).parent)), verbose)
     user = user_code(request.base, sources, imports_npu(Path(request.base, request.file)), bool(request.fakes))
     watched = autocast.watched(session.regions, session.internals, sources)
-    with user, watched, rank.watched(session):
-        with ranks(request.world), standing_in(session.streams):
+    with user, watched, rank.watched(session), standing_in(session.streams):
+        with ranks(request.world):
             report("building the model")
             model = load_model(session)
             if isinstance(model, Diagnostic):

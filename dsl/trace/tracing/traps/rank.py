@@ -91,7 +91,7 @@ def held(session: Session, model: torch.nn.Module, scope: Iterable[str], leaves:
 def _differing(model: torch.nn.Module, other: torch.nn.Module, path: str, leaves: Leaves) -> Iterator[str]:
     """The attributes that code in the module at `path` mentions and that hold different constants in both models."""
     top = model.get_submodule(path)
-    names = names_read(top)
+    names = names_read([part for part in top.modules() if not leaves.holds(part)])
     others = dict(other.named_modules())
     for below, module in top.named_modules():
         if leaves.holds(module):
