@@ -14,7 +14,8 @@ def without_known(tolds: Sequence[Told], checked: Iterable[str], path: str, quie
     baseline = read_baseline(path)
     mended = baseline.mended(tolds, checked)
     if mended and not quiet:
-        console.say(f"{mended} known findings are mended; write {path} anew with --write-baseline")
+        are = "known finding is" if mended == 1 else "known findings are"
+        console.say(f"{mended} {are} mended; write {path} anew with --write-baseline")
     return [baseline.without_known(told) for told in tolds]
 
 

@@ -179,7 +179,7 @@ def test_a_baseline_says_what_is_mended(bad: Path, run: Run) -> None:
     run("lint", "--write-baseline", "sub/known.json")
     result = run("lint", "--sync", "auto", "--baseline", "sub/known.json")
     assert result.code == 0
-    assert "1 known findings are mended; write sub/known.json anew" in result.err
+    assert "1 known finding is mended; write sub/known.json anew" in result.err
     assert run("lint", "--sync", "auto", "--baseline", "sub/known.json", "-q").err == ""
 
 
@@ -200,6 +200,14 @@ def test_what_stops_the_check_is_put_in_no_baseline(project: Path, run: Run) -> 
     assert "SYN101" in result.out
     assert json.loads(Path("known.json").read_text())["findings"] == {}
     assert run("lint", "--baseline", "known.json").code == 1
+
+
+def test_what_stops_the_check_is_told_even_if_a_baseline_knows_it(project: Path, run: Run) -> None:
+    (project / "good.sched").write_text("schedule a b\n")
+    found = json.loads(run("lint", "--output-format", "json").out)
+    known = [{"code": each["code"], "fingerprint": each["fingerprint"]} for each in found]
+    Path("known.json").write_text(json.dumps({"version": 1, "findings": {"good.sched": known}}))
+    assert "SYN101" in told(run, "--baseline", "known.json")
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from streamsched.dsl.linting import fixed, lint, tell_of_code
 from streamsched.dsl.rules import ALL
 
 FOLDER = Path(__file__).parents[1] / "rules"
-TRACED_ANEW = re.compile(r"TRC|SEL108|SEL109|SEL11[0-3]")
+TRACED_ANEW = re.compile(r"TRC|PRF103|SEL108|SEL109|SEL11[0-3]")
 _MODEL = re.compile(r'^model "(.*)\.py:(\w+)"', re.MULTILINE)
 
 
