@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,3 +126,10 @@ def test_torch_is_imported_for_tracing_recording_and_verifying_only() -> None:
 def test_every_module_says_what_it_is_about(folder: str) -> None:
     silent = [str(p) for p in (ROOT / folder).rglob("*.py") if not ast.get_docstring(ast.parse(p.read_text()))]
     assert silent == []
+
+
+def test_every_package_is_installed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    folders = {path.parent.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
+    assert sorted(settings["packages"]) == sorted(f"streamsched.{'.'.join(folder.parts)}" for folder in folders)
+    assert set(settings["package-dir"]) == {f"streamsched.{folder}" for folder in FOLDERS}

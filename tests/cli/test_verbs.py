@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,21 @@ def test_gen_check_ignores_the_version_and_nothing_else(project: Path, run: Run)
     assert result.code == 1
     assert "-    add_result = in1 - in2\n+    add_result = in1 + in2\n" in result.err
     assert result.err.endswith("run: streamsched gen good.sched -o out.py\n")
+
+
+def test_gen_beside_names_the_files_itself(project: Path, run: Run) -> None:
+    assert vars(run("gen", "--beside", "good.sched")) == {"code": 0, "out": "", "err": ""}
+    assert (project / "good_scheduled.py").read_text() == run("gen", "good.sched").out
+    assert run("gen", "--beside", "--check", "good.sched").code == 0
+    (project / "other.sched").write_text((project / "good.sched").read_text())
+    shutil.copy(project / "good.trace.json.gz", project / "other.trace.json.gz")
+    assert run("gen", "--beside", "--check", "other.sched").code == 1  # named, and not there
+    (project / "good_scheduled.py").write_text((project / "good_scheduled.py").read_text() + "# mine\n")
+    (project / "only").mkdir()
+    for path in (*project.glob("good*"), *project.glob("other*"), project / "model.py"):
+        shutil.copy(path, project / "only")
+    result = run("gen", "--beside", "--check", "only")
+    assert result.code == 1 and "good_scheduled.py is stale" in result.err and "other" not in result.err
 
 
 def test_gen_for_another_target_names_the_same_schedule(project: Path, run: Run) -> None:

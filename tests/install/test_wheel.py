@@ -3,50 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from wheel_environment import PACKAGES, ROOT, Installed
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("cli", "codegen", "dsl", "grammars", "lsp", "npu_sim", "verify")
-DATA = {".lark", ".tables", ".jinja", ".typed", ".cpp", ".h", ".S", ".txt", ".md", ".ini"}
+DATA = {".json", ".ini", ".lark", ".tables", ".jinja", ".typed", ".cpp", ".h", ".S", ".txt", ".md"}
 EXAMPLE = ROOT / "examples" / "multi_stream"
-
-
-@dataclass(frozen=True)
-class Installed:
-    """The wheel and the environment that it is installed in."""
-
-    wheel: Path
-    bin: Path
-
-    def run(self, *command: str, cwd: Path, code: int = 0) -> str:
-        """Run a program of the environment in `cwd` and return its output."""
-        program, *arguments = command
-        done = subprocess.run([str(self.bin / program), *arguments], cwd=cwd, capture_output=True, text=True)
-        assert done.returncode == code, done.stdout + done.stderr
-        assert done.stderr == "" or code
-        return done.stdout
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    folder = tmp_path_factory.mktemp("wheel")
-    # Built from a copy: setuptools would put what lies in the checkout's build/ into the wheel.
-    for name in PACKAGES:
-        shutil.copytree(ROOT / name, folder / "tree" / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / "tree")
-    pip = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, *pip, "wheel", "--no-deps", "-w", folder, folder / "tree"], check=True)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
-    subprocess.run([folder / "venv" / "bin" / "python", *pip, "install", wheel], check=True)
-    return Installed(wheel, folder / "venv" / "bin")
 
 
 @pytest.fixture
