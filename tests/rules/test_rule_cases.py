@@ -19,6 +19,7 @@ CASES = cases()
 WITHOUT_CASES = {
     *("ORD103", "ORD105"),  # of programs that neither a schedule nor a recorded run makes
     *("AUD201", "AUD202", "AUD203", "TGT111"),  # of scripts, of runs without values, of what a caller does
+    *("AUD301", "AUD302"),  # of code that is held against a schedule
     *("ORD108", "TRC115", "TRC116", "TRC117", "TRC118"),  # of models that communicate
     *("SEL106", "TRC110", "TRC111", "TRC112", "TRC114", "TRC122"),  # of what is installed, and of traces from elsewhere
     *("TRC108", "TRC113", "TRC120", "TRC202", "TRC204", "TRC205"),

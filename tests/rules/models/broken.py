@@ -52,3 +52,8 @@ class Weighted(nn.Module):
 
     def forward(self, x):
         return x @ self.w
+
+
+class Ranked(nn.Module):
+    def forward(self, x):
+        return x + torch.distributed.get_rank()
