@@ -58,7 +58,11 @@ def cores_exceeded(facts: Facts) -> Iterator[Diagnostic]:
             f"{listed(parts, 8)} may run at once, and want {_wanted(program, overload)}",
             related=related(program, *((h.step, _held(program, h, overload.unit)) for h in overload.holders)),
             notes=(
-                *(f"{name(program, h.step)} {_held(program, h, overload.unit)}" for h in overload.holders),
+                *(
+                    f"{name(program, h.step)} {_held(program, h, overload.unit)}"
+                    for h in overload.holders
+                    if program.steps[h.step].source is None
+                ),
                 "ranks that give their cores to different ones of them wait for each other for ever",
             ),
             help=_limits(program, overload.unit),

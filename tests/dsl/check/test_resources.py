@@ -65,11 +65,12 @@ def test_three_collectives_of_which_each_two_fit() -> None:
     assert finding.message == (
         "`a` on `s1`, `b` on `s2` and `c` on `s3` may run at once, and want 64 vector cores: Ascend910B1 has 48"
     )
-    assert finding.notes[:3] == (
-        "`a` holds 16 vector cores while it waits for other ranks",
-        "`b` holds 24 vector cores while it waits for other ranks",
-        "`c` holds 24 vector cores while it waits for other ranks",
-    )
+    assert [(place.span.line, place.message) for place in finding.related] == [
+        (10, "holds 16 vector cores while it waits for other ranks"),
+        (11, "holds 24 vector cores while it waits for other ranks"),
+        (12, "holds 24 vector cores while it waits for other ranks"),
+    ]
+    assert finding.notes == ("ranks that give their cores to different ones of them wait for each other for ever",)
     assert finding.help is not None and "cores aiv N" in finding.help
 
 
@@ -92,7 +93,7 @@ def test_a_collective_without_a_limit_takes_the_device() -> None:
     trace = three_collectives()
     first, *_ = found("RES101", text + THREE, trace)
     assert first.message == "`b` on `s2` and `c` on `s3` may run at once, and want 96 vector cores: Ascend910B1 has 48"
-    assert "`b` holds all vector cores while it waits for other ranks" in first.notes
+    assert {place.message for place in first.related} == {"holds all vector cores while it waits for other ranks"}
 
 
 def test_what_is_said_of_a_collective_counts() -> None:
@@ -114,7 +115,7 @@ value "k" on s3
     trace = around_a_kernel("aten.nonzero.default")
     [finding] = found("RES101", text, trace)
     assert "want 88 vector cores: Ascend910B1 has 48" in finding.message
-    assert "`k` holds all vector cores from the moment when they are all free" in finding.notes
+    assert "holds all vector cores from the moment when they are all free" in [r.message for r in finding.related]
     assert found("RES101", text.replace("stream s3", "stream s3 { cores aiv 8 }"), trace) == []
     assert found("RES101", text, around_a_kernel("aten.mm.default")) == [], "an ordinary kernel weighs nothing"
     declared = f'{text}batch value "k"\n'
