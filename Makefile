@@ -43,8 +43,9 @@ ifneq ($(shell command -v $(CXX) 2>/dev/null),)
 test-npu: $(NPU_READY)
 	$(NPU_BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=5 $(NPU_TESTS)
 
-verify-all: $(NPU_READY)
+verify-all: $(NPU_READY) $(TEST_READY)
 	STREAMSCHED_VERIFY=all $(NPU_BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations=0 --durations-min=10 $(NPU_TESTS)
+	STREAMSCHED_VERIFY=all $(BIN)/python -m pytest -n $(JOBS) tests/dsl/draft tests/dsl/record
 else
 test-npu verify-all:
 	@echo "SKIPPED: the tests on the simulated NPU need a C++ compiler, and '$(CXX)' is not on PATH (Debian: apt-get install g++)"

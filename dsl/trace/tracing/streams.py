@@ -21,6 +21,9 @@ from streamsched.dsl.trace.streamed import Streamed, TracedStream, TracedSync
 
 _DEFAULT = 0
 _ABSENT = object()
+_OF_ANY_DEVICE = ("current_stream", "set_stream", "synchronize")
+"""What `torch.accelerator` has of streams."""
+
 _DEPTH = 16
 """How many frames are looked at for the name of a stream or an event."""
 
@@ -100,16 +103,33 @@ class Streams:
 def standing_in(streams: Streams) -> Iterator[None]:
     """Put the stand-ins in place while the context lasts, and have them tell `streams`."""
     importlib.import_module("torch._dynamo.device_interface")  # it keeps the classes that it finds when it is imported
-    found = _namespace(streams)
+    cuda, of_npu, of_any = (_namespace(streams) for _ in range(3))  # torch.compile wants each function to be another
     npu = getattr(torch, "npu", None) or ModuleType("torch.npu")
     questions = {} if hasattr(npu, "is_available") else {"is_available": lambda: False, "device_count": lambda: 0}
-    generic = {"Stream": found["Stream"], "Event": found["Event"], "npu": npu}
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_replaced(torch.cuda, found))
-        stack.enter_context(_replaced(npu, found | questions | _npu_only(streams)))
-        stack.enter_context(_replaced(torch, generic))
-        stack.enter_context(_replaced(torch.Tensor, {"record_stream": streams.use}, method=True))
-        yield
+    of_npu |= questions | _npu_only(streams) | {"ExternalEvent": of_npu["Event"]}
+    generic = {"Stream": of_any["Stream"], "Event": of_any["Event"], "npu": npu}
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_replaced(torch.cuda, cuda))
+            stack.enter_context(_replaced(npu, of_npu))
+            stack.enter_context(_replaced(torch.accelerator, {name: of_any[name] for name in _OF_ANY_DEVICE}))
+            stack.enter_context(_replaced(torch, generic))
+            stack.enter_context(_replaced(torch.Tensor, {"record_stream": streams.use}, method=True))
+            yield
+    finally:
+        _settle(cuda["current_stream"])
+
+
+def _settle(stand_in: object) -> None:
+    """Let torch.compile know the true functions: it knows them by identity, and learns them only once."""
+    from torch._dynamo.trace_rules import get_torch_obj_rule_map
+    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable, tracing_state_functions
+
+    tables = (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers)
+    if any(stand_in in known() for known in tables):
+        for known in tables:
+            known.cache_clear()
+            known()
 
 
 @contextlib.contextmanager

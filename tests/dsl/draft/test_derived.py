@@ -103,6 +103,13 @@ def test_wait_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_streams_of_no_device_in_particular(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = derived(SHARED_EXPERT, tmp_path, monkeypatch)
+    body = SHARED_EXPERT.replace("with torch.cuda.stream(self.aux):", "with aux:").replace("self.aux", "aux")
+    body = f"main, aux = torch.accelerator.current_stream(), torch.Stream()\n{body.strip()}"
+    assert derived(body, tmp_path, monkeypatch) == plain
+
+
 CHAIN = """
 with torch.cuda.stream(self.aux):
     a = self.shared(x)
@@ -172,3 +179,14 @@ def test_torch_is_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert all(vars(torch.cuda)[name] is value for name, value in before.items())
     assert (torch.Stream, torch.Tensor.record_stream) == (generic, record_stream)
     assert not hasattr(torch, "npu")
+
+
+def test_torch_compile_knows_the_true_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    from torch._dynamo.trace_rules import get_torch_obj_rule_map
+    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
+
+    derived(SHARED_EXPERT, tmp_path, monkeypatch)
+    handlers = TorchInGraphFunctionVariable._get_handlers()
+    assert torch.cuda.current_stream in get_torch_obj_rule_map()
+    assert torch.accelerator.current_stream in handlers or torch.cuda.current_stream in handlers
