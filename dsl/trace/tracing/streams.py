@@ -258,8 +258,17 @@ def _namespace(streams: Streams) -> dict[str, Any]:
             _name_stream(streams, stream)
             streams.enter(stream.number)
 
-    def entered(stream: _Stream | None) -> Any:
-        return contextlib.nullcontext() if stream is None else stream
+    class StreamContext:
+        """A stream that is current; none changes nothing. A class, as torch.compile, which asks for it, expects."""
+
+        def __init__(self, stream: _Stream | None) -> None:
+            self._entered = contextlib.nullcontext() if stream is None else stream
+
+        def __enter__(self) -> None:
+            self._entered.__enter__()
+
+        def __exit__(self, *error: Any) -> None:
+            self._entered.__exit__(*error)
 
     return {
         "Stream": Stream,
@@ -268,8 +277,8 @@ def _namespace(streams: Streams) -> dict[str, Any]:
         "current_stream": lambda _=None: _Stream(streams, streams.current),
         "default_stream": lambda _=None: _Stream(streams, _DEFAULT),
         "set_stream": set_stream,
-        "stream": entered,
-        "StreamContext": entered,
+        "stream": StreamContext,
+        "StreamContext": StreamContext,
         "synchronize": lambda _=None: None,
         "is_current_stream_capturing": lambda: False,
     }
