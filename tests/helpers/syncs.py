@@ -22,6 +22,8 @@ ORDER_ONLY = {"ORD103"}
 REUSE = {"MEM101", "MEM103"}
 """What is found where nothing but the reuse of a block is at stake."""
 
+NOT_NEEDED = "the plan does not need it"
+
 
 @dataclass(frozen=True)
 class Sync:
@@ -31,13 +33,19 @@ class Sync:
     text: str
     step: int
 
+    def words(self, program: Program) -> str:
+        """The line, and the stream that it is for."""
+        return f"{self.text} on {program.streams[program.steps[self.step].stream].name}"
+
+
+def spelled_out(program: Program) -> list[int]:
+    """The syncs that a generated forward spells out: what collectives do by themselves has no line."""
+    return [n for n, step in enumerate(program.steps) if step.kind in KINDS.values() and not is_implicit(step)]
+
 
 def syncs(text: str, program: Program) -> list[Sync]:
-    """All sync lines of a generated forward: the emitter writes one line for each step, in the order of the steps.
-
-    What collectives do by themselves has no line.
-    """
-    steps = [i for i, step in enumerate(program.steps) if step.kind in KINDS.values() and not is_implicit(step)]
+    """All sync lines of a generated forward: the emitter writes one line for each step, in the order of the steps."""
+    steps = spelled_out(program)
     lines = [(number, line) for number, line in enumerate(text.splitlines()) if SYNC.match(line)]
     found = [Sync(number, line.strip(), step) for (number, line), step in zip(lines, steps, strict=True)]
     for sync in found:
@@ -65,13 +73,21 @@ def program_without(program: Program, sync: Sync) -> Program:
     return program
 
 
+def entered(program: Program) -> list[int]:
+    """The side streams that a generated forward enters."""
+    return sorted({step.issuer for step in program.steps if step.runs and step.issuer != DEFAULT})
+
+
 def with_inserted(program: Program) -> Program:
-    """The program with the fork and the join that npugraph_ex inserts by itself.
+    """The program with what npugraph_ex inserts by itself between its entry and its exit.
 
     The fork is a record right after entry, waited for by each side stream; the join a record on each side stream,
-    waited for right before exit.
+    waited for right before exit. Where the graph holds the forward among others, its fork comes before the entry of
+    each and its join behind the exit of each, so that they order nothing in between.
     """
-    sides = sorted({step.stream for step in program.steps if step.runs and step.stream != DEFAULT})
+    if program.target != "npugraph_ex" or program.inside_graph:
+        return program
+    sides = entered(program)
     event = len(program.events)
     fork = [_sync(StepKind.RECORD, DEFAULT, event), *(_sync(StepKind.WAIT, side, event) for side in sides)]
     joins = [_sync(StepKind.RECORD, side, event + 1 + number) for number, side in enumerate(sides)]
@@ -104,15 +120,36 @@ def codes(program: Program) -> set[str]:
     return {found.code for found in check(program) if found.severity is Severity.ERROR}
 
 
+def proved(program: Program, sync: Sync) -> tuple[str, str]:
+    """The class that the program proves of taking out one sync, and how: d order only, e doubled, f reuse; else `?`."""
+    thinned = program_without(program, sync)
+    alone, left = codes(thinned), codes(with_inserted(thinned))
+    if left and left <= ORDER_ONLY:
+        return "d", "nothing but a declared edge asks for it"
+    if alone and not left:
+        return "e", f"inserted too ({' '.join(sorted(alone))} without that)"
+    if left and left <= REUSE:
+        return "f", f"{' '.join(sorted(left))}, and no launch in the log reuses the block unordered"
+    return "?", " ".join(sorted(left)) or NOT_NEEDED
+
+
+def times(program: Program) -> int:
+    """How often a call of the model runs the generated forward: once for each module in scope."""
+    assert program.trace is not None
+    return len(program.trace.scope.instances) if program.trace.scope else 1
+
+
 def freed_early(program: Program) -> int:
     """How many blocks are freed before their home stream has waited for a use elsewhere, without a `record_stream`.
 
     They are safe by a wait that comes before the block can be used again. torch_npu's sanitizer looks no further than
-    the free, and reports them.
+    the free, and reports them. Of the storages that one value may lie in it lies in one: they count as one block.
     """
+    assert program.trace is not None
     order = clocks(program)
     recorded = {step.storage for step in program.steps if step.kind is StepKind.RECORD_STREAM}
-    found = 0
+    block = {storage: value.storages[-1] for value in program.trace.values for storage in value.storages}
+    found = set()
     for index, step in enumerate(program.steps):
         if step.kind is StepKind.FREE and step.storage not in recorded:
             uses = [
@@ -120,8 +157,9 @@ def freed_early(program: Program) -> int:
                 for use, other in enumerate(program.steps[:index])
                 if other.runs and other.stream != step.stream and step.storage in (*other.reads, *other.writes)
             ]
-            found += not all(order.before(use, index) for use in uses)
-    return found
+            if not all(order.before(use, index) for use in uses):
+                found.add(block[step.storage])
+    return len(found)
 
 
 def doubled(program: Program) -> list[str]:
@@ -130,6 +168,7 @@ def doubled(program: Program) -> list[str]:
 
 
 def _doubled(program: Program) -> Iterator[str]:
-    for index, step in enumerate(program.steps):
+    for index in spelled_out(program):
+        step = program.steps[index]
         if step.kind is StepKind.WAIT and not codes(with_inserted(without(program, index))):
             yield f"{program.streams[step.stream].name} wait {program.events[step.event]}"

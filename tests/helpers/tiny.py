@@ -38,6 +38,9 @@ SCOPED = {
 }
 """The same for the examples that have modules of a model in scope."""
 
+ALL = SIZES | SCOPED
+"""The same for every example."""
+
 NEEDS_NPU = frozenset({"w8a8_shared_expert"})
 """Examples whose models call torch_npu themselves."""
 
@@ -58,6 +61,6 @@ def forget_modules() -> None:
 def loaded(name: str, target: str | None = None) -> Loaded:
     """An example in its tiny size, without errors, for the target that it names or for `target`."""
     forget_modules()
-    found = load(schedule(name), target=target, instead=(SIZES | SCOPED)[name])
+    found = load(schedule(name), target=target, instead=ALL[name])
     assert not found.failed, found.diagnostics
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from tiny import SCOPED, SIZES, loaded, schedule
+from tiny import ALL, loaded, schedule
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.pipeline import trace_request
@@ -26,7 +26,7 @@ def main() -> None:
     orders, runs = int(sys.argv[1]), [RUNS[int(digit)] for digit in sys.argv[2]]
     for name in sys.argv[3:]:
         for engine, options in runs:
-            request = Request(schedule(name), engine, orders, instead=(SIZES | SCOPED)[name], options=options)
+            request = Request(schedule(name), engine, orders, instead=ALL[name], options=options)
             device = device_of(request)
             found = loaded(name, engine)
             assert found.program is not None and found.trace is not None

@@ -1,7 +1,8 @@
-"""Takes every sync line out of the generated forwards, one at a time: `removals_child.py EXAMPLE...`.
+"""Takes every sync line out of the generated forwards, one at a time: `removals_child.py ENGINE,... EXAMPLE...`.
 
-Each removal gets one class, the first that holds of: c rejected, a wrong numbers, b named by the check on the launch
-log, d order only, e doubled by npugraph_ex, f nothing reuses the block. The last three are proved from the program.
+A line of a forward that serves many modules is taken out of each of them. Each removal gets one class, the first that
+holds of: c rejected, a wrong numbers, b named by the check on the launch log, d order only, e doubled by npugraph_ex, f
+nothing reuses the block. The last three are proved from the program.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import Any
 
 import torch
 import torch_npu  # noqa: F401  (it adds torch.npu)
-from syncs import ORDER_ONLY, REUSE, Sync, codes, program_without, syncs, text_without, with_inserted
-from tiny import TINY, loaded, schedule
+from syncs import Sync, proved, syncs, text_without
+from tiny import ALL, loaded, schedule
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.check.accesses import races
@@ -28,7 +29,7 @@ from streamsched.verify.device import Device, bound, differing, expected, first_
 from streamsched.verify.devices import device_of
 from streamsched.verify.evidence import errors
 from streamsched.verify.launches import program_of
-from streamsched.verify.live import Live, live
+from streamsched.verify.live import Live, State, live
 from streamsched.verify.request import Request
 from streamsched.verify.samples import Sample
 from streamsched.verify.steering import SimulatedOrder
@@ -38,6 +39,8 @@ LOGGED = 2
 
 DIRECTED = 6
 """Races for which directed orders are tried."""
+
+CONTRADICTION = "numbers are wrong without it, and the program proves that it is not needed"
 
 
 @dataclass(frozen=True)
@@ -56,31 +59,19 @@ def classify(setting: Setting, text: str, sync: Sync) -> tuple[str, str]:
     """The class of one removal, and what shows it."""
     try:
         subject = bound(text_without(text, sync), setting.alive, setting.request, setting.device)
+        start = State.of(subject.module)
         records = first_launches(subject, setting.alive, setting.samples, setting.device)
     except Exception as error:
         recover()
         return "c", rejection(error)
     found = {diagnostic.code for diagnostic in errors(records)}
     for steering in (*setting.device.steerings, *directed(records)):
+        start.restore()
         if differing(subject, setting.reference, setting.alive, setting.samples, setting.device, steering):
-            return "a", steering.name
+            return ("?", CONTRADICTION) if proved(setting.program, sync)[0] in "de" else ("a", steering.name)
     if found:
         return "b", " ".join(sorted(found))
-    return proved(setting, sync)
-
-
-def proved(setting: Setting, sync: Sync) -> tuple[str, str]:
-    """The class that the program proves of a removal that no order shows and whose log is free of races."""
-    thinned = program_without(setting.program, sync)
-    alone = codes(thinned)
-    left = codes(with_inserted(thinned)) if setting.request.engine == "npugraph_ex" else alone
-    if left and left <= ORDER_ONLY:
-        return "d", "nothing but a declared edge asks for it"
-    if alone and not left:
-        return "e", f"inserted too ({' '.join(sorted(alone))} without that)"
-    if left and left <= REUSE:
-        return "f", f"{' '.join(sorted(left))}, and no launch in the log reuses the block unordered"
-    return "?", " ".join(sorted(left)) or "the plan does not need it"
+    return proved(setting.program, sync)
 
 
 def directed(records: Sequence[Record]) -> Iterator[SimulatedOrder]:
@@ -117,7 +108,7 @@ def recover() -> None:
 
 def removals(name: str, engine: str) -> Iterator[tuple[str, ...]]:
     """One row for each sync line: example, engine, line, class, evidence."""
-    request = Request(schedule(name), engine, 2, 2, instead=TINY[name])
+    request = Request(schedule(name), engine, 2, 2, instead=ALL[name])
     device = device_of(request)
     found = loaded(name, engine)
     assert found.program is not None and found.trace is not None
@@ -128,16 +119,13 @@ def removals(name: str, engine: str) -> Iterator[tuple[str, ...]]:
         reference = expected(alive, request, device, samples)
         setting = Setting(found.program, alive, request, device, samples, reference)
         for sync in syncs(text, found.program):
-            stream = found.program.streams[found.program.steps[sync.step].stream].name
-            yield name, engine, f"{sync.text} on {stream}", *classify(setting, text, sync)
+            yield name, engine, sync.words(found.program), *classify(setting, text, sync)
 
 
 def main() -> None:
-    for name in sys.argv[1:]:
-        for engine in ("npugraph_ex", "npu"):
-            rows = list(
-                removals(name, engine)
-            )  # what the user's model prints goes to stderr, and so would ours meanwhile
+    for name in sys.argv[2:]:
+        for engine in sys.argv[1].split(","):
+            rows = list(removals(name, engine))  # what is printed meanwhile is the user's model's, and goes to stderr
             for row in rows:
                 print("RESULT" + json.dumps(row), flush=True)
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import gc
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch_npu  # noqa: F401  (it adds torch.npu)
-from syncs import freed_early
-from tiny import TINY, forget_modules, schedule
+from syncs import freed_early, times
+from tiny import ALL, forget_modules, schedule
 from torch.cuda._sanitizer import AccessType, CUDASanitizerErrors, UnsynchronizedAccessError
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch_npu.npu._sanitizer import npu_sanitizer
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.diagnostic import Diagnostic
-from streamsched.dsl.pipeline import Loaded, load, trace_request
+from streamsched.dsl.pipeline import Loaded, load, load_parsed, trace_request
+from streamsched.dsl.plan.planner import plan
 from streamsched.verify.device import bound
 from streamsched.verify.devices import device_of
 from streamsched.verify.live import Live, live
@@ -106,9 +108,12 @@ def reports(found: Loaded, *left_out: str) -> list[list[str]]:
 
 def example(name: str) -> dict[str, Any]:
     """How many blocks a call frees ahead of the wait that makes them safe, and what is reported, by memory setting."""
-    proved, recorded = (planned(schedule(name), *TINY[name], f"memory {mode}") for mode in ("auto", "record_stream"))
-    assert proved.program is not None
-    return {"early": freed_early(proved.program), "auto": reports(proved)[0], "record_stream": reports(recorded)[0]}
+    proved = planned(schedule(name), *ALL[name], "memory auto")
+    assert proved.program is not None and proved.trace is not None
+    recording = load_parsed(proved.file.path, instead=(*ALL[name], "memory record_stream")).schedule
+    recorded = replace(proved, program=plan(recording, proved.trace, proved.file.base, "npu").program)
+    early = freed_early(proved.program) * times(proved.program)
+    return {"early": early, "auto": reports(proved)[0], "record_stream": reports(recorded)[0]}
 
 
 def empty_on_two_streams() -> list[str]:

@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tiny import TINY
+from tiny import ALL
 
+NAMES = sorted(ALL)
 MISSING = "missing record_stream"
 CALLS = 2
 
 
 @pytest.fixture(scope="module")
 def told(run_child: Any) -> dict[str, dict[str, Any]]:
-    (found,) = run_child("sanitizer_child.py", *sorted(TINY), TORCH_NPU_SANITIZER="1")
+    (found,) = run_child("sanitizer_child.py", *NAMES, TORCH_NPU_SANITIZER="1")
     return dict(found)
 
 
 def test_it_reports_nothing_where_every_foreign_use_has_its_record_stream(told: dict[str, dict[str, Any]]) -> None:
-    assert {name: each["record_stream"] for name, each in told["examples"].items()} == {name: [] for name in TINY}
+    assert {name: each["record_stream"] for name, each in told["examples"].items()} == {name: [] for name in NAMES}
 
 
 def test_it_reports_blocks_that_a_wait_behind_the_free_makes_safe(told: dict[str, dict[str, Any]]) -> None:
