@@ -232,5 +232,6 @@ def test_the_streams_of_all_graphs() -> None:
     assert finding.severity is Severity.ERROR
     assert found("RES105", text.format(682), simple(), "npugraph_ex") == []
     assert found("RES105", text.format(683), simple(), "npu") == [], "nothing is captured"
-    own = f"device mine {{ aic 1, aiv 2, streams 30 }}\n{text.format(11)}"
-    assert len(found("RES105", own, simple(), "npugraph_ex")) == 1
+    own = "device mine { aic 1, aiv 2, streams 30 }\n"
+    assert len(found("RES105", own + text.format(11), simple(), "npugraph_ex")) == 1
+    assert found("RES105", own + text.format(10), simple(), "npugraph_ex") == [], "just enough"
