@@ -33,6 +33,7 @@ class DeviceMode(TorchFunctionMode):
             _IS_META: lambda tensor: tensor.is_meta and not self.recorder.fake,
             torch.Tensor.get_device: lambda tensor: -1 if self.recorder.is_on_host(tensor) else 0,
             torch.Tensor.to: self._to,
+            torch.Tensor.type: self._type,
             torch.Tensor.cuda: self._move,
             torch.Tensor.cpu: self._cpu,
             torch.Tensor.pin_memory: self._pin_memory,
@@ -64,6 +65,13 @@ class DeviceMode(TorchFunctionMode):
     def _device(self, tensor: torch.Tensor) -> torch.device:
         kind = self.kind_of(tensor)
         return torch.device(kind) if kind == "cpu" else torch.device(kind, 0)
+
+    def _type(self, tensor: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if dtype is not None:
+            return tensor.type(dtype, *args, **kwargs)
+        named = torch.empty(0, dtype=tensor.dtype).type()
+        kind = self.kind_of(tensor)
+        return named if kind == "cpu" else named.replace("torch.", f"torch.{kind}.")
 
     def _is_pinned(self, tensor: torch.Tensor, *_: Any) -> bool:
         block = self.recorder.memory.block(tensor)

@@ -30,6 +30,9 @@ def namespace(recorder: Recorder, kind: str) -> dict[str, Any]:
         "NPUGraph": graph,
         "graph": _graph_context(recorder),
         "graph_pool_handle": lambda: (0, 0),
+        "nvtx": SimpleNamespace(
+            range_push=_nothing, range_pop=_nothing, mark=_nothing, range=lambda *_, **__: contextlib.nullcontext()
+        ),
         "is_current_stream_capturing": lambda: recorder.device.capturing != NONE,
     }
 
@@ -48,15 +51,32 @@ def npu_only(recorder: Recorder) -> dict[str, Any]:
 
     return {
         "npugraph_ex": SimpleNamespace(scope=SimpleNamespace(limit_core_num=limit_core_num)),
+        "config": SimpleNamespace(),
+        "get_amp_supported_dtype": lambda: [torch.float16, torch.bfloat16],
         "set_stream_limit": set_stream_limit,
         "reset_stream_limit": lambda stream: None,
         "ExternalEvent": event_class(recorder.device, (via.EXTERNAL_EVENT,)),
     }
 
 
+def graphs(recorder: Recorder) -> dict[str, Any]:
+    """What `torch.cuda.graphs` offers."""
+    found = namespace(recorder, "cuda")
+    return {name: found[name] for name in ("CUDAGraph", "graph", "graph_pool_handle", "is_current_stream_capturing")}
+
+
+class _Generator(torch.Generator):
+    """`torch.Generator(device="cuda")`, whose numbers come from the CPU."""
+
+    def __new__(cls, device: Any = None) -> _Generator:
+        made: _Generator = super().__new__(cls, device="cpu")  # type: ignore[call-arg]
+        return made
+
+
 def generic(recorder: Recorder) -> dict[str, Any]:
-    """`torch.Stream` and `torch.Event`."""
+    """`torch.Stream`, `torch.Event` and `torch.Generator`."""
     return {
+        "Generator": _Generator,
         "Stream": stream_class(recorder.device, (via.GENERIC_STREAM,)),
         "Event": event_class(recorder.device, (via.GENERIC_EVENT,)),
     }
@@ -71,6 +91,8 @@ def accelerator(recorder: Recorder) -> dict[str, Any]:
         **{name: found[name] for name in names},
         "is_available": lambda: True,
         "device_count": lambda: _DEVICES,
+        "set_device_index": _nothing,
+        "empty_cache": _nothing,
         "current_device_index": lambda: 0,
         "current_accelerator": lambda check_available=False: torch.device(device.kind),
     }
@@ -79,6 +101,7 @@ def accelerator(recorder: Recorder) -> dict[str, Any]:
 def _streams(recorder: Recorder) -> dict[str, Any]:
     device = recorder.device
     stream, event = stream_class(device, ()), event_class(device, ())
+    stream.makes = event
 
     def current_stream(_: Any = None) -> VirtualStream:
         return stream(stream_id=device.current)
@@ -97,7 +120,7 @@ def _streams(recorder: Recorder) -> dict[str, Any]:
 
     return {
         "Stream": stream,
-        "ExternalStream": stream,
+        "ExternalStream": lambda pointer, device=None: stream(stream_id=pointer),
         "Event": event,
         "current_stream": current_stream,
         "default_stream": default_stream,
@@ -121,6 +144,8 @@ def _questions(recorder: Recorder, kind: str) -> dict[str, Any]:
         "get_device_name": lambda _=None: properties.name,
         "get_device_capability": lambda _=None: (properties.major, properties.minor),
         "get_device_properties": lambda _=None: properties,
+        "get_rng_state": lambda _=None: torch.get_rng_state(),
+        "set_rng_state": lambda state, _=None: torch.set_rng_state(state),
         "_is_in_bad_fork": lambda: False,
         "is_bf16_supported": lambda *_, **__: True,
         "mem_get_info": lambda _=None: (_MEMORY, _MEMORY),

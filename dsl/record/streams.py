@@ -16,6 +16,7 @@ class VirtualStream:
 
     device_of: ClassVar[Device]
     words: ClassVar[tuple[str, ...]] = ()
+    makes: ClassVar[type[VirtualEvent]]
 
     def __init__(self, device: Any = None, priority: int = 0, *, stream_id: int | None = None, **_: Any) -> None:
         made = self.device_of.add_stream(priority or None, self.words) if stream_id is None else stream_id
@@ -46,7 +47,7 @@ class VirtualStream:
     def record_event(self, event: VirtualEvent | None = None) -> VirtualEvent:
         """Record an event, a new one where none is given."""
         if event is None:
-            event = event_class(self.device_of, ())()
+            event = self.makes()
             self.device_of.record(event.signal, self.number, via.NEW_EVENT)
         else:
             self.device_of.record(event.signal, self.number, via.STREAM_RECORD_EVENT)
@@ -119,7 +120,7 @@ def stream_class(device: Device, words: tuple[str, ...]) -> type[VirtualStream]:
     class Stream(VirtualStream):
         """A stream of the virtual device."""
 
-    Stream.device_of, Stream.words = device, words
+    Stream.device_of, Stream.words, Stream.makes = device, words, event_class(device, ())
     return Stream
 
 

@@ -8,27 +8,35 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
+import torch
 import torch.utils._triton
 
 from streamsched.dsl.record.recorder import Recorder
 
 _NAME = "triton"
-_ABSENT = object()
+_TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
 @contextlib.contextmanager
 def launches_of_triton(recorder: Recorder) -> Iterator[None]:
     """Note what `kernel[grid](...)` launches while the context lasts."""
-    torch.utils._triton.has_triton_package()  # torch remembers the answer, and is not to mean the stand-in
     if importlib.util.find_spec(_NAME) is None:
-        with _standing_in(recorder):
+        finder = _Finder(recorder)
+        sys.meta_path.append(finder)
+        try:
             yield
+        finally:
+            sys.meta_path.remove(finder)
+            for name in [name for name in sys.modules if name == _NAME or name.startswith(f"{_NAME}.")]:
+                del sys.modules[name]
         return
     interface = importlib.import_module(f"{_NAME}.runtime.jit").KernelInterface
     before = interface.__getitem__
@@ -46,15 +54,34 @@ def _launcher(recorder: Recorder, kernel: Any) -> Callable[..., None]:
     return launched
 
 
-@contextlib.contextmanager
-def _standing_in(recorder: Recorder) -> Iterator[None]:
-    modules = _modules(recorder)
-    sys.modules.update(modules)
-    try:
-        yield
-    finally:
-        for name in [name for name in sys.modules if name == _NAME or name.startswith(f"{_NAME}.")]:
-            del sys.modules[name]
+class _Finder(MetaPathFinder, Loader):
+    """Has `import triton` find the stand-in; but not torch, which remembers for good whether there is Triton."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._modules = _modules(recorder)
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Where a part of Triton is to be had; torch is asked first whether it has any, and does not see this."""
+        if name not in self._modules or _asked_by_torch():
+            return None
+        importlib.import_module("torch._inductor.runtime.triton_compat")
+        torch.utils._triton.has_triton_package()
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The part itself."""
+        return self._modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to be done."""
+
+
+def _asked_by_torch() -> bool:
+    """Whether the innermost frame that is not of the import system is torch's."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and ("importlib" in frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_TORCH)
 
 
 def _modules(recorder: Recorder) -> dict[str, ModuleType]:

@@ -32,10 +32,12 @@ def installed(recorder: Recorder) -> Iterator[None]:
         stack.enter_context(torch.compiler.set_stance("force_eager"))  # it imports what looks at torch.cuda
         stack.enter_context(_module(NAME, _TorchNpu(npu)))
         stack.enter_context(replaced(torch.cuda, namespace.namespace(recorder, "cuda")))
+        stack.enter_context(replaced(torch.cuda.graphs, namespace.graphs(recorder)))
         stack.enter_context(replaced(torch, {**namespace.generic(recorder), "npu": npu}))
         stack.enter_context(replaced(torch.accelerator, namespace.accelerator(recorder)))
         stack.enter_context(replaced(torch._dynamo, {"graph_break": lambda msg="": graph_break(recorder)}))
         stack.enter_context(_module("torch.npu", npu))
+        stack.enter_context(_module(f"{NAME}.npu", npu))
         stack.enter_context(_methods(recorder))
         stack.enter_context(distributed(recorder))
         stack.enter_context(launches_of_triton(recorder))
