@@ -45,6 +45,11 @@ def test_attribute_that_is_no_buffer(attempt: Attempt) -> None:
     assert warning.message.endswith("generated code will not leave one there")
 
 
+def test_a_tensor_appended_to_a_list(attempt: Attempt) -> None:
+    warning = warning_of(attempt(model_of("self.seen = []", "self.seen.append(x * 2); return x + 1"), x=(4,)), "TRC201")
+    assert "forward() leaves a tensor in self.seen[0]" in warning.message
+
+
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 def test_weights_of_an_rnn_are_kept(attempt: Attempt, kind: str) -> None:
     made = attempt(model_of(f"self.rnn = nn.{kind}(4, 4)", "return self.rnn(x)[0]"), x=(2, 4))
