@@ -8,7 +8,7 @@ from pathlib import Path
 
 from drafts import words, write_generated
 from syncs import ORDER_ONLY, Sync, codes, program_without, syncs, text_without, with_inserted
-from tiny import loaded
+from tiny import SCOPED, loaded
 
 from streamsched.dsl.audit import Audited, audit
 from streamsched.dsl.diagnostic import Severity
@@ -94,7 +94,8 @@ def removals(
     assert found
     for sync in found if which is None else [found[index] for index in which]:
         thinned = program_without(program, sync)
-        lost = codes(with_inserted(thinned) if target == NPUGRAPH_EX else thinned)
+        forks = target == NPUGRAPH_EX and name not in SCOPED  # a module in scope lies in the middle of its graph
+        lost = codes(with_inserted(thinned) if forks else thinned)
         Path("generated.py").write_text(text_without(text, sync))
         kept = _is_of_input(program, sync)
         yield Removal(name, target, sync.text, tuple(sorted(lost)), told(audited(name, target)), kept)
