@@ -134,7 +134,9 @@ class _Builder:
 
     def _parameter(self, path: str) -> Ref:
         name = "p_" + path.replace(".", "_")
-        return Ref(self._value(name, self._storage(name, StorageKind.PARAMETER), NONE, f"self.{path}"))
+        layers, number, rest = path.split(".", 2)
+        expression = f"self.{layers}[{number}].{rest}"
+        return Ref(self._value(name, self._storage(name, StorageKind.PARAMETER), NONE, expression))
 
     def _op(self, target: str, args: tuple[Argument, ...], call: int, view_of: int = NONE) -> int:
         """One op; the value that it makes."""

@@ -17,6 +17,7 @@ from streamsched.dsl.trace import saved_rules
 from streamsched.dsl.trace.decode import decode
 from streamsched.dsl.trace.encode import FORMAT, VERSION, encode
 from streamsched.dsl.trace.model import NONE, Position, Statement, Trace
+from streamsched.dsl.trace.sound import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,9 @@ def load(path: str | os.PathLike[str], span: Span) -> Loaded:
         return Loaded(None, (saved_rules.trace_of_other_version(span, message),))
     try:
         with collector_off():
+            check(document)
             return Loaded(decode(document), ())
-    except (AssertionError, KeyError, IndexError, TypeError, ValueError):
+    except (AssertionError, AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError):
         return Loaded(None, (saved_rules.unreadable_trace(span, f"the trace {path} is damaged"),))
 
 

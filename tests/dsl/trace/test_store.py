@@ -112,7 +112,10 @@ def test_round_trip(tmp_path: Path) -> None:
 
 
 def test_round_trip_of_an_empty_trace(tmp_path: Path) -> None:
-    trace = dataclasses.replace(example(), ops=(), values=(), inputs=(), result=Literal("None"), storages=(), stacks=())
+    nothing = ModuleCall("", 0, "", "model:M", -1, 0, 0, (), (), Literal("None"))
+    trace = dataclasses.replace(
+        example(), ops=(), values=(), inputs=(), result=Literal("None"), storages=(), stacks=(), calls=(nothing,)
+    )
     save(trace, tmp_path / "a")
     assert load(tmp_path / "a", SPAN).trace == trace
 
@@ -226,6 +229,69 @@ def test_unreadable(tmp_path: Path, make: Callable[[bytes], bytes], code: str, m
     found = unreadable(tmp_path, make(json.dumps(document(), separators=(",", ":")).encode()))
     assert found[0] == code
     assert message in found[1]
+
+
+Damage = Callable[[dict[str, Any]], object]
+
+
+def _set(key: str, column: int, row: int, value: Any) -> Damage:
+    return lambda document: document[key][column].__setitem__(row, value)
+
+
+def _table(key: str, *rows: Any) -> Damage:
+    return lambda document: document.__setitem__(key, list(rows))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _set("ops", 5, 0, -1),
+        _set("ops", 6, 0, -1),
+        _set("ops", 8, 0, 1),
+        _set("ops", 8, 0, True),
+        _set("ops", 9, 1, 2),
+        _set("ops", 0, 1, "add"),
+        _set("ops", 0, 1, "a b"),
+        lambda d: d["ops"][1].pop(),
+        lambda d: d["ops"][13].__setitem__(0, 2),
+        _set("values", 5, 1, 1),
+        _set("values", 5, 1, 7),
+        _set("values", 9, 0, 0),
+        _set("values", 9, 0, 1),
+        _set("values", 0, 0, "a\nb"),
+        _set("calls", 4, 0, 0),
+        _set("calls", 6, 0, 1),
+        _set("calls", 5, 0, 1),
+        _table("inputs", 1),
+        _table("inputs", -1),
+        _table("warnings", "\ud800"),
+        _table("warnings", 1),
+        _table("stacks", [0], [1]),
+        _table("stacks", [0], "0"),
+        _table("parameters", ["x y", "keyword_only", ""]),
+        _table("parameters", ["x", "keyword_only", "(1"]),
+        _table("objects", ["x +", "list"]),
+        _table("assignments", ["x.a", 0, [1], 0, 1, ""]),
+        _table("assignments", ["x.a", 0, [0], 0, 9, ""]),
+        _table("numbers", [0.5], [0], [1]),
+        _table("sources", ["model.py"]),
+        lambda d: d["arguments"].insert(0, [1, "1 +"]),
+        lambda d: d["arguments"].append([2, "list", [len(d["arguments"])]]),
+        lambda d: d["arguments"].append([2, "slice", [0]]),
+        lambda d: d["arguments"].append([3, ["'a'"], []]),
+        lambda d: (d["arguments"].append([0, 2]), d.__setitem__("result", len(d["arguments"]) - 1)),
+        lambda d: d["arguments"].append([7, "a"]),
+        lambda d: d["positions"][0].__setitem__(2, 0),
+        lambda d: d["positions"][0].__setitem__(4, 1),
+        lambda d: d["storages"][0].__setitem__(2, "batch"),
+        lambda d: d.__setitem__("strings", [*d["strings"], "("]) or _set("values", 6, 0, len(d["strings"]) - 1)(d),
+    ],
+)
+def test_what_does_not_hold_together_is_not_loaded(tmp_path: Path, damage: Damage) -> None:
+    damaged = document()
+    damage(damaged)
+    code, message = unreadable(tmp_path, gzip.compress(json.dumps(damaged).encode()))
+    assert (code, message) == ("TRC111", "the trace PATH is damaged")
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
