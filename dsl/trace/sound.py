@@ -56,8 +56,8 @@ class Tables:
         for key in ("ops", "values", "calls"):
             same_length(document[key])
         lines(strings)
-        counts = [len(document[key][0]) for key in ("ops", "values")]
-        return Tables(strings, numbers, arguments, *counts, len(document["storages"]), [])
+        ops, values = len(document["ops"][0]), len(document["values"][0])
+        return Tables(strings, numbers, arguments, ops, values, len(document["storages"]), [])
 
     def texts(self, column: Iterable[int]) -> set[str]:
         """The texts that a column of numbers stands for, each once."""
