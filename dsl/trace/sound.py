@@ -201,7 +201,7 @@ def _branch(row: list[Any], number: int, tables: Tables) -> None:
     lines((name,))
     integers((parameters,), 0, len(values))
     indices([result, *(index for op in ops for index in (*op[3], *op[4][1::2], op[5]))], number)
-    own = [list(column) for column in zip(*values, strict=True)] or [[]] * 9
+    own = [list(column) for column in zip(*values, strict=True)] or [[]] * 10
     made = [list(column) for column in zip(*ops, strict=True)] or [[]] * 15
     _value_columns(own, tables, len(ops), len(values), tables.storages + len(ops) + len(values))
     _op_columns(made, tables)
