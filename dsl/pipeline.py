@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from streamsched.dsl.config.config import DEFAULT, Config
 from streamsched.dsl.config.find import find_config
-from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.diagnostic import Diagnostic, Related, Severity
 from streamsched.dsl.files import ScheduleFile, read_schedule
 from streamsched.dsl.garbage import collector_off
 from streamsched.dsl.program.steps import Program
@@ -207,7 +207,21 @@ def trace_request(schedule: tree.Schedule, base: str, target: str | None = None)
         compiled=compiled,
         chosen=runs is not None,
         device=target if target in ("cuda", "cpu") else "npu",
+        decided=_decided(schedule),
     )
+
+
+def _decided(schedule: tree.Schedule) -> Related | None:
+    """What decides whether the model runs compiled: a `trace` statement, else the target; None where none is named."""
+    for statement in schedule.statements:
+        if isinstance(statement, tree.TraceStatement):
+            return Related(statement.span, f"the schedule says `trace {statement.mode}`")
+    for statement in schedule.statements:
+        if isinstance(statement, tree.TargetStatement):
+            target = statement.name.text
+            runs = "runs eagerly" if target in _EAGER_TARGETS else "is compiled"
+            return Related(statement.span, f"code for the target {target} {runs}")
+    return None
 
 
 def _target(schedule: tree.Schedule) -> str:
@@ -266,7 +280,7 @@ def _against(loaded: Loaded, target: str | None) -> Loaded:
         return loaded
     file, trace = loaded.file, loaded.trace
     request = trace_request(loaded.schedule, file.base)
-    found = staleness(trace, file.base, request.determined_by, request.schedule_span)
+    found = staleness(trace, request)
     found += warnings(trace, request.model_span)
     found += other_mode(trace, trace_request(loaded.schedule, file.base, target))
     return replace(loaded, diagnostics=loaded.diagnostics + found)

@@ -12,20 +12,27 @@ from streamsched.dsl.trace.request import EAGER, TraceRequest
 from streamsched.dsl.trace.sources import installed_version, text_digest
 
 
-def staleness(trace: Trace, base: str, determined_by: tuple[str, ...], span: Span) -> tuple[Diagnostic, ...]:
-    """What has changed since a trace was made, for a schedule in the folder `base`.
+def staleness(trace: Trace, wanted: TraceRequest) -> tuple[Diagnostic, ...]:
+    """What has changed since a trace was made, for the schedule that wants it now.
 
     Files and packages that are not here are unknown, not stale.
     """
-    reasons = _statements(trace.determined_by, determined_by)
-    changed = [source for _, source in trace.sources if not source.package and _has_changed(source, base)]
-    reasons += [f"{source.path} has changed" for source in changed]
+    then, now = (tuple(text for text in texts if text != EAGER) for texts in (trace.determined_by, wanted.determined_by))
+    eager = EAGER in trace.determined_by
+    other = eager != (EAGER in wanted.determined_by)
+    changed = [source for _, source in trace.sources if not source.package and _has_changed(source, wanted.base)]
+    reasons = _statements(then, now) + [f"{source.path} has changed" for source in changed]
+    related = [Related(_top(os.path.normpath(os.path.join(wanted.base, s.path))), "changed") for s in changed]
+    keep = ""
+    if other:
+        keep = "" if reasons or wanted.chosen else "trace eager" if eager else "trace compiled"
+        reasons.append(_mode(eager, wanted))
+        related += [wanted.decided] if wanted.decided else []
     found: list[Diagnostic] = []
     if reasons:
-        related = tuple(Related(_top(os.path.normpath(os.path.join(base, s.path))), "changed") for s in changed)
-        message = f"the saved trace is stale: {reasons[0]}"
-        found.append(saved_rules.stale_trace(span, message, related, tuple(reasons[1:])))
-    return (*found, *_drift(trace, span))
+        message, notes = f"the saved trace is stale: {reasons[0]}", tuple(reasons[1:])
+        found.append(saved_rules.stale_trace(wanted.schedule_span, message, tuple(related), notes, keep))
+    return (*found, *_drift(trace, wanted.schedule_span))
 
 
 def other_mode(trace: Trace, wanted: TraceRequest) -> tuple[Diagnostic, ...]:
@@ -50,6 +57,12 @@ def _statements(then: tuple[str, ...], now: tuple[str, ...]) -> list[str]:
     if added or removed or then == now:
         return added + removed
     return ["the statements that determine it stand in another order"]
+
+
+def _mode(eager: bool, wanted: TraceRequest) -> str:
+    runs = "eager" if eager else "compiled"
+    why = wanted.decided.message if wanted.decided else "code for npugraph_ex is compiled"
+    return f"it is that of {runs} runs, and {why}"
 
 
 def _has_changed(source: Source, base: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.trace.model import Dim, Trace
 from streamsched.dsl.trace.streamed import Streamed
 
@@ -75,7 +75,7 @@ class TraceRequest:
     the whole model; `world` is the number of ranks, 0 where the schedule names none. `fakes` is the file or package
     that registers fake implementations, empty where the schedule names none.
     `compiled` is what the model is told when it asks whether it is being compiled; `chosen` tells that the schedule
-    says so itself.
+    says so itself, and `decided` where and in what words: of a `trace` statement, or of a target.
     """
 
     base: str
@@ -95,6 +95,7 @@ class TraceRequest:
     compiled: bool = True
     chosen: bool = False
     device: str = "npu"  # the type of the device that the schedule's target runs on
+    decided: Related | None = None
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

@@ -45,11 +45,14 @@ def trace_of_other_version(span: Span, message: str) -> Diagnostic:
 
 
 @rule("SEL105", "stale-trace", Severity.ERROR)
-def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...]) -> Diagnostic:
+def stale_trace(
+    span: Span, message: str, related: tuple[Related, ...], notes: tuple[str, ...], keep: str = ""
+) -> Diagnostic:
     """A saved trace no longer fits the model or the schedule.
 
     Reports a trace where a file that it was made from has changed since, or where the schedule's `model`, `input` or
-    other statements that determine it have. Files that are not there are not compared.
+    other statements that determine it have. Files that are not there are not compared. The target, which the schedule
+    or pyproject.toml names, counts by whether its code is compiled: that of npugraph_ex is, and others' runs eagerly.
 
     Why is this bad: selectors and checks would speak about a model that is no more.
 
@@ -61,9 +64,9 @@ def stale_trace(span: Span, message: str, related: tuple[Related, ...], notes: t
         streamsched trace model.sched
         streamsched lint model.sched
     """
-    return stale_trace.diagnostic(
-        span, message, related=related, notes=notes, help=f"make it anew with `streamsched trace {span.file}`"
-    )
+    help = f"make it anew with `streamsched trace {span.file}`"
+    help += f", or keep it by writing `{keep}` into the schedule" if keep else ""
+    return stale_trace.diagnostic(span, message, related=related, notes=notes, help=help)
 
 
 @rule("SEL106", "package-drift", Severity.WARNING)
