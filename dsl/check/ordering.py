@@ -119,7 +119,8 @@ def unhonoured_edge(facts: Facts) -> Iterator[Diagnostic]:
     """A declared edge that the steps of the program do not honour.
 
     An edge `a -> b` says that every kernel of `a` completes before any kernel of `b` starts. A generated program
-    honours its edges; one that was edited, or written by hand, may have lost the record or the wait.
+    honours its edges; one that was edited, or written by hand, may have lost the record or the wait. What
+    `audit --against FILE.sched` finds of that is `edge-not-honoured`, AUD301.
 
     Example, for the edge `gate -> expert`:
 
@@ -205,6 +206,7 @@ def event_recorded_twice(facts: Facts) -> Iterator[Diagnostic]:
 
     A wait means the last record issued before it. With two records of one event, moving a line changes which ops are
     waited for, without a word. For npugraph_ex it is an error, `event-recorded-twice-in-graph`, in place of this one.
+    `audit`, which sees which record each wait found, has `event-recorded-again`, AUD105.
 
     Example:
 

@@ -17,7 +17,9 @@ def staleness(trace: Trace, wanted: TraceRequest) -> tuple[Diagnostic, ...]:
 
     Files and packages that are not here are unknown, not stale.
     """
-    then, now = (tuple(text for text in texts if text != EAGER) for texts in (trace.determined_by, wanted.determined_by))
+    then, now = (
+        tuple(text for text in texts if text != EAGER) for texts in (trace.determined_by, wanted.determined_by)
+    )
     eager = EAGER in trace.determined_by
     other = eager != (EAGER in wanted.determined_by)
     changed = [source for _, source in trace.sources if not source.package and _has_changed(source, wanted.base)]

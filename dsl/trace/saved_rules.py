@@ -64,9 +64,9 @@ def stale_trace(
         streamsched trace model.sched
         streamsched lint model.sched
     """
-    help = f"make it anew with `streamsched trace {span.file}`"
-    help += f", or keep it by writing `{keep}` into the schedule" if keep else ""
-    return stale_trace.diagnostic(span, message, related=related, notes=notes, help=help)
+    advice = f"make it anew with `streamsched trace {span.file}`"
+    advice += f", or keep it by writing `{keep}` into the schedule" if keep else ""
+    return stale_trace.diagnostic(span, message, related=related, notes=notes, help=advice)
 
 
 @rule("SEL106", "package-drift", Severity.WARNING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rule_cases import Case, cases, findings, reader
+from rule_cases import FOLDER, Case, cases, findings, reader
 
 from streamsched.dsl.diagnostic import Severity
 from streamsched.dsl.report import text
@@ -29,11 +29,9 @@ FAMILIES = {
     "SUP": "comments that suppress findings",
 }
 _NOTICE = "<!-- Made from the rules' docstrings and tests/rules; UPDATE_PAGES=1 pytest tests/rules makes it anew. -->\n"
-_COMMANDS = {
-    ".sched": "streamsched lint --select {code} --verbose example.sched",
-    ".toml": "streamsched lint",
-    ".py": 'streamsched audit m.py:M --input "x: f32[8, 8]" --target {target} --select {code} --verbose',
-}
+_REST = re.compile(r"(?=  # | -- )")
+"""Before what is no option: a script's arguments, or the shell's comment."""
+_NAMED = re.compile(r"models/\S+\.sched")
 
 
 def pages() -> dict[str, str]:
@@ -60,12 +58,24 @@ def _markdown(page: str) -> str:
 
 
 def _output(case: Case) -> list[str]:
-    """A failing case and what is printed for it."""
+    """A failing case and what is printed for it; nothing of a program that no command of a user leads to."""
+    if not case.command:
+        return []
     told = tuple(diagnostic for diagnostic in findings(case) if diagnostic.code == case.code)
-    target = "npugraph_ex" if "torch_npu" in case.text else "cuda"
-    command = _COMMANDS[case.path.suffix].format(code=case.code, target=target)
     printed = text.render(Report(told, reader(case))).rstrip("\n")
-    return ["## What is printed", f"`{case.shown}`:", _block(case.text), f"`{command}`:", _block(printed)]
+    parts = ["## What is printed", f"`{case.shown}`:", _block(case.text)]
+    for name in _NAMED.findall(case.command):
+        parts += [f"`{name}`:", _block((FOLDER / name).read_text(encoding="utf-8"))]
+    remarks = any(diagnostic.severity is Severity.INFO for diagnostic in told)
+    return [*parts, f"`{_command(case, remarks)}`:", _block(printed)]
+
+
+def _command(case: Case, remarks: bool) -> str:
+    """What prints the findings of the case's rule alone. Those about settings are told whatever is selected."""
+    if case.path.suffix == ".toml":
+        return case.command
+    command, *rest = _REST.split(case.command, maxsplit=1)
+    return "".join([command, f" --select {case.code}", " --verbose" if remarks else "", *rest])
 
 
 def _block(shown: str) -> str:

@@ -1,4 +1,4 @@
-"""Layers that are called one by one, of two classes, and a layer that is called twice."""
+"""Layers that are called one by one, of two classes, a layer that is called twice, and one that never is."""
 
 import torch
 from torch import nn
@@ -29,3 +29,23 @@ class Model(nn.Module):
         for layer in [*self.layers, *self.mixed]:
             x = layer(x)
         return self.again(self.again(x))
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(), Layer(), Other()])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Spare(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer(), Layer(), Layer()])
+
+    def forward(self, x):
+        return self.layers[1](self.layers[0](x))
