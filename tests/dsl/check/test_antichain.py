@@ -9,7 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from streamsched.dsl.check.antichain import heaviest
+from streamsched.dsl.check.antichain import Node, heaviest
 from streamsched.dsl.check.chains import Chains, Weight
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.program.clocks import Clocks, clocks
@@ -94,15 +94,16 @@ def test_it_agrees_with_brute_force(seed: int) -> None:
 
 
 def test_chains_alone() -> None:
-    found = heaviest([3, 5, 2, 4], [[0, 1], [2, 3]], [])
+    found = heaviest([Node(3, 0, 0, (0, 0)), Node(5, 0, 1, (0, 0)), Node(2, 1, 0, (0, 0)), Node(4, 1, 1, (0, 0))])
     assert found is not None and (found.weight, found.nodes) == (9, (1, 3))
 
 
-def test_an_arc_makes_the_ends_exclude_each_other() -> None:
-    found = heaviest([3, 5, 2, 4], [[0, 1], [2, 3]], [(1, 3)])
+def test_an_order_makes_the_ends_exclude_each_other() -> None:
+    found = heaviest([Node(3, 0, 0, (0, 0)), Node(5, 0, 1, (0, 0)), Node(2, 1, 0, (0, 0)), Node(4, 1, 1, (2, 0))])
     assert found is not None and (found.weight, found.nodes) == (7, (1, 2))
 
 
 def test_nothing_is_found_that_is_no_heavier() -> None:
-    assert heaviest([3, 5], [[0], [1]], [], over=8) is None
-    assert heaviest([3, 5], [[0], [1]], [], over=7) is not None
+    nodes = [Node(3, 0, 0, (0, 0)), Node(5, 1, 0, (0, 0))]
+    assert heaviest(nodes, over=8) is None
+    assert heaviest(nodes, over=7) is not None
