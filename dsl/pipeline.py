@@ -97,11 +97,11 @@ def load_file(
     """Parse, trace, plan and check a schedule whose text was read, or is being written.
 
     The saved trace beside it is used; without one the model is traced, and the trace is not saved. `target` stands in
-    for the schedule's own, also in what a model is told that is traced anew. `instead` are `model`, `input` and
-    `memory` statements that stand in for the schedule's: spans call their texts `--model`, `--input`, `--inputs-from`
-    and `--memory`, as the options that give them, and the model is traced anew. `over` are `device` and `sync`
-    statements that stand in for it, with the trace that there is. `verbose` has the tracer show what the user's
-    code raised. What neither says, the settings of the project may say.
+    for the schedule's own, also in what a model is told that is traced anew. `instead` are `model`, `fakes`,
+    `input` and `memory` statements that stand in for the schedule's, or are added: spans call their texts `--model`,
+    `--fakes`, `--input`, `--inputs-from` and `--memory`, as options that give them, and the model is traced anew.
+    `over` are `device` and `sync` statements that stand in for it, with the trace that there is. `verbose` has the
+    tracer show what the user's code raised. What neither says, the settings of the project may say.
     """
     parsed = _parsed(file, (*instead, *over))
     trace = _traced if instead else _with_trace

@@ -25,6 +25,9 @@ from streamsched.dsl.trace.tracing.world import ranks
 
 _SEED = 0
 
+_ON_META_ONLY = re.compile(r"(?:\w+: )?Could not run '(\w+::\w+)[\w.]*' with arguments from the 'CPU' .*", re.DOTALL)
+"""How torch says at length that an operator has no implementation that computes values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
@@ -89,7 +92,7 @@ def _load(session: Session, recording: Recording) -> Callable[..., Any] | Diagno
 
 
 def advised(diagnostic: Diagnostic) -> Diagnostic:
-    """With what to do where a package or an operator is not there."""
+    """With what to do where a package or an operator is not there, or an operator has no values."""
     module = re.search(r"ModuleNotFoundError: No module named '([\w.]+)'", diagnostic.message)
     operator = re.search(r"'_OpNamespace' '(\w+)' object has no attribute '(\w+)'", diagnostic.message)
     if module:
@@ -98,6 +101,10 @@ def advised(diagnostic: Diagnostic) -> Diagnostic:
     if operator:
         name = f"{operator[1]}::{operator[2]}"
         return replace(diagnostic, help=f'a --fakes file can register it: `@torch.library.custom_op("{name}", ...)`')
+    if on_meta := _ON_META_ONLY.search(diagnostic.message):
+        message = f"{diagnostic.message[: on_meta.start()]}`{on_meta[1]}` has no implementation for the CPU"
+        how = f'run without values, with --fake, or register one: `@torch.library.impl("{on_meta[1]}", "cpu")`'
+        return replace(diagnostic, message=message, help=how)
     return diagnostic
 
 

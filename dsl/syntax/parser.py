@@ -21,6 +21,7 @@ from streamsched.dsl.syntax.tree import (
     Comment,
     DeviceFileStatement,
     DeviceStatement,
+    FakesStatement,
     InputsFromStatement,
     InputStatement,
     MemoryStatement,
@@ -39,6 +40,7 @@ ERROR_LIMIT = 20
 
 _KINDS: tuple[tuple[type[Statement], ...], ...] = (
     (ModelStatement,),
+    (FakesStatement,),
     (ScopeStatement,),
     (InputStatement, InputsFromStatement),
     (MemoryStatement,),

@@ -75,6 +75,8 @@ def audited(name: str, target: str) -> Audited:
         said["inputs from"],
         target=target,
         world=world,
+        fakes=said["fakes"],
+        fake=bool(said["fakes"]),  # what stands in for ops has no values
         against="plan.sched",
         in_process=True,
     )

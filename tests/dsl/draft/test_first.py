@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch")
 
 from drafts import wanted
-from tiny import EXAMPLES, NEEDS_NPU, SCOPED, SIZES
+from tiny import EXAMPLES, SCOPED, SIZES
 
 from streamsched.dsl.diagnostic import Severity
 from streamsched.dsl.files import ScheduleFile
@@ -21,7 +21,7 @@ from streamsched.dsl.syntax.formatter import format_schedule
 from streamsched.dsl.syntax.parser import parse
 from streamsched.dsl.trace.model import NONE
 
-NAMES = sorted((SIZES | SCOPED).keys() - NEEDS_NPU)
+NAMES = sorted(SIZES | SCOPED)
 
 
 def first(name: str, monkeypatch: pytest.MonkeyPatch) -> Drafted:

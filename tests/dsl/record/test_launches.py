@@ -196,6 +196,30 @@ def test_an_operator_of_torch_npu(found: Auditor, tmp_path: Path) -> None:
     assert race.code == "ORD101" and "`npu_scale` on `side`" in race.message
 
 
+DEFINED = """
+import torch
+
+torch.library.define("absent::twice", "(Tensor x) -> Tensor")
+
+@torch.library.register_fake("absent::twice")
+def twice(x):
+    return torch.empty_like(x)
+"""
+
+
+def test_an_operator_that_computes_no_values(run: Callable[..., Audited], tmp_path: Path) -> None:
+    text, fakes = source("import torch\n", "out = torch.ops.absent.twice(x)"), tmp_path / "fakes.py"
+    fakes.write_text(DEFINED)
+    (finding,) = run(text, X, fakes=str(fakes)).diagnostics
+    assert finding.code == "TRC102"
+    assert finding.message.endswith(": `absent::twice` has no implementation for the CPU")
+    register = '@torch.library.impl("absent::twice", "cpu")'
+    assert finding.help == f"run without values, with --fake, or register one: `{register}`"
+    assert run(text, X, fakes=str(fakes), fake=True).program is not None
+    fakes.write_text(f"{DEFINED}\n{register}\ndef values(x):\n    return x * 2\n")
+    assert run(text, X, fakes=str(fakes)).program is not None
+
+
 def test_a_list_of_tensors_is_declared_by_the_name_of_the_list(found: Auditor) -> None:
     head = """
 import torch

@@ -18,11 +18,11 @@ import pytest
 pytest.importorskip("torch")
 
 from removed import Removal, audited, prepare, removals, told
-from tiny import NEEDS_NPU, SCOPED, SIZES
+from tiny import SCOPED, SIZES
 
 ALL = os.environ.get("STREAMSCHED_VERIFY") == "all"
-NAMES = sorted((SIZES | SCOPED).keys() - NEEDS_NPU)
-ON_NPU = NAMES if ALL else ["multi_stream", "tp_moe"]
+NAMES = sorted(SIZES | SCOPED)
+ON_NPU = NAMES if ALL else ["multi_stream", "tp_moe", "w8a8_shared_expert"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,34 +18,7 @@ from streamsched.dsl.trace.store import save
 EXAMPLE = Path(__file__).parents[4] / "examples" / "w8a8_shared_expert"
 AT = Span("test.sched", 3, 1, 3, 17)
 
-FAKES = """
-import torch
-
-torch.library.define("npu::npu_swiglu", "(Tensor self, int dim=-1) -> Tensor")
-torch.library.define(
-    "npu::npu_dynamic_quant", "(Tensor input, *, Tensor? smooth_scales=None, int? dst_type=None) -> (Tensor, Tensor)"
-)
-torch.library.define(
-    "npu::npu_quant_matmul",
-    "(Tensor x1, Tensor x2, Tensor scale, *, Tensor? offset=None, Tensor? pertoken_scale=None, Tensor? bias=None,"
-    " int? output_dtype=None) -> Tensor",
-)
-
-
-@torch.library.register_fake("npu::npu_swiglu")
-def npu_swiglu(x, dim=-1):
-    return x.new_empty(*x.shape[:-1], x.shape[-1] // 2)
-
-
-@torch.library.register_fake("npu::npu_dynamic_quant")
-def npu_dynamic_quant(x, **options):
-    return torch.empty_like(x, dtype=torch.int8), x.new_empty(x.shape[:-1], dtype=torch.float32)
-
-
-@torch.library.register_fake("npu::npu_quant_matmul")
-def npu_quant_matmul(x1, x2, scale, **options):
-    return x1.new_empty(*x1.shape[:-1], x2.shape[-1], dtype=torch.bfloat16)
-"""
+FAKES = (EXAMPLE / "fakes.py").read_text()
 
 
 @pytest.fixture
