@@ -108,28 +108,26 @@ def standing_in(streams: Streams) -> Iterator[None]:
     questions = {} if hasattr(npu, "is_available") else {"is_available": lambda: False, "device_count": lambda: 0}
     of_npu |= questions | _npu_only(streams) | {"ExternalEvent": of_npu["Event"]}
     generic = {"Stream": of_any["Stream"], "Event": of_any["Event"], "npu": npu}
-    try:
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(_replaced(torch.cuda, cuda))
-            stack.enter_context(_replaced(npu, of_npu))
-            stack.enter_context(_replaced(torch.accelerator, {name: of_any[name] for name in _OF_ANY_DEVICE}))
-            stack.enter_context(_replaced(torch, generic))
-            stack.enter_context(_replaced(torch.Tensor, {"record_stream": streams.use}, method=True))
-            yield
-    finally:
-        _settle(cuda["current_stream"])
+    _know_the_true_ones()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_replaced(torch.cuda, cuda))
+        stack.enter_context(_replaced(npu, of_npu))
+        stack.enter_context(_replaced(torch.accelerator, {name: of_any[name] for name in _OF_ANY_DEVICE}))
+        stack.enter_context(_replaced(torch, generic))
+        stack.enter_context(_replaced(torch.Tensor, {"record_stream": streams.use}, method=True))
+        yield
 
 
-def _settle(stand_in: object) -> None:
-    """Let torch.compile know the true functions: it knows them by identity, and learns them only once."""
+def _know_the_true_ones() -> None:
+    """Let torch.compile learn the functions of streams before there are stand-ins: it learns them only once.
+
+    Later it could only learn them again, and would forget what torch_npu taught it when it was imported.
+    """
     from torch._dynamo.trace_rules import get_torch_obj_rule_map
     from torch._dynamo.variables.torch import TorchInGraphFunctionVariable, tracing_state_functions
 
-    tables = (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers)
-    if any(stand_in in known() for known in tables):
-        for known in tables:
-            known.cache_clear()
-            known()
+    for learn in (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers):
+        learn()
 
 
 @contextlib.contextmanager
