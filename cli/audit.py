@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from streamsched.cli import console
+from streamsched.cli import console, files
 from streamsched.cli.choosing import Choice, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
 
@@ -63,6 +63,7 @@ def command(
         streamsched audit "model.py:build" --inputs-from "model.py:inputs" --target npugraph_ex
         streamsched audit generate.py -- --layers 2
     """
+    files.check_report(output.file, [model.rsplit(":", 1)[0], against, fakes])
     if _is_script(model):
         _refuse_for_script()
         from streamsched.dsl.audit import audit_script

@@ -24,5 +24,6 @@ def write_known(tolds: Sequence[Told], path: str, quiet: bool) -> list[Told]:
     files.write_text(path, baseline_of(tolds, path))
     known = sum(diagnostic not in told.stops for told in tolds for diagnostic in told.left)
     if not quiet:
-        console.say(f"{known} findings are known from now on, with --baseline {path}")
+        are = "finding is" if known == 1 else "findings are"
+        console.say(f"{known} {are} known from now on, with --baseline {path}")
     return [told.stopping() for told in tolds]

@@ -65,6 +65,7 @@ def command(
         streamsched lint --select ORD,MEM --output-format sarif -o findings.sarif
     """
     over = statements(device, sync)
+    _check_written(paths, baseline, write_baseline, output)
     fixes = fix or unsafe_fixes or diff
 
     def check(file: ScheduleFile) -> Linted:
@@ -91,6 +92,15 @@ def command(
         write_changes(linted, output.quiet)
         output = output.talking() if STDIN in paths else output
     return max(code, _tell(linted, baseline, write_baseline, output))
+
+
+def _check_written(paths: tuple[str, ...], baseline: str | None, write_baseline: str | None, output: Output) -> None:
+    """Fail, before any work is done, where a report or a baseline would replace what somebody wrote."""
+    files.check_report(output.file, [*paths, *(path for path in (baseline, write_baseline) if path is not None)])
+    if write_baseline is not None:
+        from streamsched.dsl.baseline import is_baseline
+
+        files.check_replaced(write_baseline, is_baseline, "--write-baseline")
 
 
 def _excluded(globs: tuple[str, ...]) -> Callable[[str], bool]:
@@ -125,14 +135,14 @@ def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], int]:
 def _tell(linted: list[Linted], baseline: str | None, write_baseline: str | None, output: Output) -> int:
     """Print what is told, less what is known already, or known from now on."""
     tolds = [each.told for each in linted]
-    if baseline is not None:
-        from streamsched.cli.known import without_known
-
-        tolds = without_known(tolds, [each.file.path for each in linted], baseline, output.quiet)
     if write_baseline is not None:
         from streamsched.cli.known import write_known
 
         tolds = write_known(tolds, write_baseline, output.quiet)
+    elif baseline is not None:
+        from streamsched.cli.known import without_known
+
+        tolds = without_known(tolds, [each.file.path for each in linted], baseline, output.quiet)
     left = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.left)
     found = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.found)
     publish(left, found, [text for each in linted for text in (each.file, *each.texts)], output)

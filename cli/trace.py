@@ -7,7 +7,7 @@ import sys
 import click
 
 from streamsched.cli import console, files
-from streamsched.dsl.files import STDIN, ReadError
+from streamsched.dsl.files import STDIN, TRACE_SUFFIX, ReadError
 
 
 @click.command("trace", short_help="Trace the models of schedules.")
@@ -31,7 +31,15 @@ def command(schedules: tuple[str, ...], output: str | None, verbose: bool) -> in
         if len(schedules) > 1:
             raise click.UsageError("-o takes one trace; name one schedule, or leave -o out")
         files.check_output(schedules[0], output)
+        if not output.endswith(TRACE_SUFFIX):
+            files.check_replaced(output, _is_trace)
     return max(_trace(schedule, output, verbose) for schedule in schedules)
+
+
+def _is_trace(data: bytes) -> bool:
+    from streamsched.dsl.trace.store import is_saved_trace
+
+    return is_saved_trace(data)
 
 
 def _trace(schedule: str, output: str | None, verbose: bool) -> int:

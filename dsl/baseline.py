@@ -45,6 +45,11 @@ class Baseline:
         return fingerprint in self.known.get(os.path.abspath(diagnostic.span.file), ())
 
 
+def is_baseline(data: bytes) -> bool:
+    """Whether a file's bytes look like a baseline, be it of another version, or one that a merge has left broken."""
+    return data.lstrip().startswith(b"{") and b'"version"' in data and b'"findings"' in data
+
+
 def read_baseline(path: str) -> Baseline:
     """The baseline at `path`. Raises `ReadError`, also where the file is no baseline."""
     folder = os.path.dirname(os.path.abspath(path))

@@ -65,6 +65,15 @@ def load(path: str | os.PathLike[str], span: Span) -> Loaded:
         return Loaded(None, (saved_rules.unreadable_trace(span, f"the trace {path} is damaged"),))
 
 
+def is_saved_trace(data: bytes) -> bool:
+    """Whether a file's bytes begin as a saved trace does, of whichever version."""
+    try:
+        head = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, 1000)
+    except zlib.error:
+        return False
+    return head.startswith(b"{") and f'"{FORMAT}"'.encode() in head
+
+
 def digest(trace: Trace) -> str:
     """SHA-256 of a trace's content in hex: what is the same however the model's source is laid out, and wherever it
     was traced."""
