@@ -7,6 +7,7 @@ import sys
 import click
 
 from streamsched.cli import console, files
+from streamsched.cli.settings import excluded_by_settings, wrong_settings
 from streamsched.dsl.files import STDIN, ReadError
 
 
@@ -25,7 +26,12 @@ def command(paths: tuple[str, ...], check: bool, diff: bool) -> int:
         streamsched fmt examples/
         streamsched fmt --check .
     """
-    return max(_format(path, check, diff) for path in files.find_schedules(paths))
+    schedules = files.find_schedules(paths, excluded_by_settings)
+    wrong = wrong_settings(schedules)
+    if wrong:
+        console.print_report(wrong, (), sys.stderr)
+        return console.FINDINGS
+    return max(_format(path, check, diff) for path in schedules)
 
 
 def _format(path: str, check: bool, diff: bool) -> int:

@@ -8,6 +8,7 @@ import sys
 import click
 
 from streamsched.cli import console, files
+from streamsched.cli.settings import excluded_by_settings
 from streamsched.codegen.targets import TARGETS
 from streamsched.dsl.files import STDIN, SUFFIX, ReadError, read_text
 from streamsched.dsl.garbage import collector_off
@@ -58,7 +59,7 @@ def command(paths: tuple[str, ...], output: str | None, beside: bool, check: boo
 def _all_beside(paths: tuple[str, ...], check: bool, target: str | None) -> int:
     """Generate, or check, the file beside each schedule; the worst exit code of all."""
     code = console.CLEAN
-    for schedule in files.find_schedules(paths):
+    for schedule in files.find_schedules(paths, excluded_by_settings):
         if schedule == STDIN:
             raise click.UsageError("--beside needs a schedule's place; standard input has none")
         output = schedule.removesuffix(SUFFIX) + BESIDE

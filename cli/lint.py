@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -11,8 +10,8 @@ import click
 from streamsched.cli import console, files
 from streamsched.cli.choosing import Choice, statements, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
+from streamsched.cli.settings import excluded_by_settings
 from streamsched.dsl.cached import cached
-from streamsched.dsl.config.find import settings_text
 from streamsched.dsl.files import STDIN, ReadError, ScheduleFile, read_schedule
 from streamsched.dsl.syntax.statement_rules import TARGETS
 
@@ -107,17 +106,7 @@ def _excluded(globs: tuple[str, ...]) -> Callable[[str], bool]:
     """Whether a search passes over a file: by the globs of the command line, else by the settings of its project."""
     from streamsched.dsl.config.config import Config
 
-    if globs:
-        return Config(exclude=globs).excludes
-
-    def excluded(file: str) -> bool:
-        if not settings_text(os.path.dirname(file)):
-            return False
-        from streamsched.dsl.pipeline import config_of
-
-        return config_of(file)[0].excludes(file)
-
-    return excluded
+    return Config(exclude=globs).excludes if globs else excluded_by_settings
 
 
 def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], int]:

@@ -18,6 +18,7 @@ class ReadError(Exception):
     def __init__(self, file: str, why: str) -> None:
         super().__init__(f"cannot read {file}: {why}")
         self.file = file
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,7 +241,23 @@ def _parsed(file: ScheduleFile, instead: tuple[str, ...] = ()) -> Loaded:
         texts[option] = f"{texts[option]}\n{statement}" if option in texts else statement
     parsed = parse(file.text, file.path, texts, config.preset)
     stand_ins = tuple(ScheduleFile(option, text, file.base, "") for option, text in texts.items())
-    return Loaded(file, parsed.schedule, diagnostics=(*wrong, *parsed.diagnostics), stand_ins=stand_ins, config=config)
+    found = (*wrong, *_with_own_fixes(parsed.diagnostics, file))
+    return Loaded(file, parsed.schedule, diagnostics=found, stand_ins=stand_ins, config=config)
+
+
+def _with_own_fixes(found: Iterable[Diagnostic], file: ScheduleFile) -> tuple[Diagnostic, ...]:
+    """Findings without the fixes that change something else than the schedule: its settings, say, or an option.
+
+    No verb applies those; what they would do is told as advice.
+    """
+
+    def own(diagnostic: Diagnostic) -> Diagnostic:
+        fix = diagnostic.fix
+        if fix is None or all(edit.span.file == file.path for edit in fix.edits):
+            return diagnostic
+        return replace(diagnostic, fix=None, help=diagnostic.help or fix.message)
+
+    return tuple(map(own, found))
 
 
 def config_of(path: str) -> tuple[Config, tuple[Diagnostic, ...]]:
@@ -305,7 +321,8 @@ def _planned(loaded: Loaded, target: str | None, index: TraceIndex | None = None
     from streamsched.dsl.plan.planner import plan
 
     planned = plan(loaded.schedule, loaded.trace, loaded.file.base, target, index)
-    return replace(loaded, program=planned.program, diagnostics=loaded.diagnostics + planned.diagnostics)
+    found = _with_own_fixes(planned.diagnostics, loaded.file)
+    return replace(loaded, program=planned.program, diagnostics=loaded.diagnostics + found)
 
 
 def _checked(loaded: Loaded) -> Loaded:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator
 
 from streamsched.dsl.config.config import DEFAULT, Config
@@ -10,8 +11,8 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.files import ReadError, read_text
 
 NAME = "pyproject.toml"
-MARK = "tool.streamsched"
-"""What the text of a file with settings contains."""
+_KEY = re.compile(r"""(?<![\w-])streamsched["']?\s*(?:[.\]]|=(?!=))""")
+"""What the text of a file with settings contains: our table as a key, however it is spelled; a requirement is none."""
 
 
 def find_config(folder: str, known: Callable[[], Collection[str]]) -> tuple[Config, tuple[Diagnostic, ...]]:
@@ -20,10 +21,10 @@ def find_config(folder: str, known: Callable[[], Collection[str]]) -> tuple[Conf
     They come from the nearest pyproject.toml above with a table `[tool.streamsched]`; without one, all is as by
     default. `known` gives the codes of all rules.
     """
-    for path, text in _candidates(folder):
-        from streamsched.dsl.config.read import read_config  # reading TOML, and every rule; few projects need it
+    for path, text, why in _candidates(folder):
+        from streamsched.dsl.config.read import read_config, unreadable  # reading TOML, and every rule; few need it
 
-        read = read_config(text, _shown(path), known)
+        read = unreadable(why, _shown(path)) if why else read_config(text, _shown(path), known)
         if read is not None:
             return read
     return DEFAULT, ()
@@ -31,28 +32,34 @@ def find_config(folder: str, known: Callable[[], Collection[str]]) -> tuple[Conf
 
 def settings_text(folder: str) -> str:
     """The text that `find_config` reads, or may read; whatever it says is the same while this is."""
-    return "".join(f"{path}\0{text}\0" for path, text in _candidates(folder))
+    return "".join(f"{path}\0{text}\0{why}\0" for path, text, why in _candidates(folder))
 
 
-def _candidates(folder: str) -> Iterator[tuple[str, str]]:
-    """The files above `folder` that may hold settings, nearest first, with their texts."""
+def _candidates(folder: str) -> Iterator[tuple[str, str, str]]:
+    """The files above `folder` that may hold settings, nearest first, with their texts, or why they have none."""
     here = os.path.abspath(folder or ".")
     while True:
         path = os.path.join(here, NAME)
-        text = _text(path) if os.path.isfile(path) else ""
-        if MARK in text:
-            yield path, text
+        text, why = _text(path) if _is_meant(path) else ("", "")
+        if why or ("tool" in text and _KEY.search(text)):
+            yield path, text, why
         above = os.path.dirname(here)
         if above == here:
             return
         here = above
 
 
-def _text(path: str) -> str:
+def _is_meant(path: str) -> bool:
+    """Whether a file is there, or a link that leads nowhere; a folder of that name holds no settings."""
+    return os.path.isfile(path) or (os.path.islink(path) and not os.path.exists(path))
+
+
+def _text(path: str) -> tuple[str, str]:
+    """The text of a file, or why it cannot be read."""
     try:
-        return read_text(path)
-    except ReadError:
-        return ""  # a file that nobody can read says nothing
+        return read_text(path), ""
+    except ReadError as error:
+        return "", error.why
 
 
 def _shown(path: str) -> str:

@@ -16,6 +16,7 @@ class Places:
     def __init__(self, text: str, file: str, table: str) -> None:
         self._text = text
         self._file = file
+        self._name = table.rsplit(".", 1)[-1]
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._sections = list(self._find_sections(table))
 
@@ -46,7 +47,14 @@ class Places:
             path = tuple(part.strip().strip("\"'") for part in header[1].split("."))
             if path[: len(own)] == own:
                 found.append((path[len(own) :], header.start(), header.end(), end))
-        return found or [((), 0, 0, len(self._text))]
+        if not any(path == () for path, *_ in found):
+            found.insert(0, ((), *self._key_of_table(), len(self._text)))
+        return found
+
+    def _key_of_table(self) -> tuple[int, int]:
+        """Where a table without a header begins: its own key, in dots or with a table for a value."""
+        match = re.search(rf"""(?<![\w-])["']?{self._name}["']?(?=\s*(?:\.|=(?!=)))""", self._text)
+        return match.span() if match else (0, 0)
 
     def _key(self, path: tuple[str, ...]) -> tuple[int, int] | None:
         """Where a key stands: in a table of its own, else in the deepest table that may hold it."""
@@ -64,8 +72,8 @@ class Places:
         """Where the last of some keys stands, each of which holds the next."""
         found = None
         for part in parts:
-            name = re.escape(part)
-            match = re.compile(rf"""(?:"{name}"|'{name}'|(?<![\w."'-]){name})(?=\s*[.=])""").search(
+            name, own = re.escape(part), self._name
+            match = re.compile(rf"""(?:"{name}"|'{name}'|(?<![\w."'-]){name}|(?<={own}\.){name})(?=\s*[.=])""").search(
                 self._text, start, end
             )
             if match is None:

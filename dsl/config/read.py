@@ -20,6 +20,8 @@ SYNCS = ("explicit", "auto")
 
 _AT = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$")
 
+_ON = re.compile(r"on line (\d+)")
+
 
 def read_config(
     text: str, file: str, known: Callable[[], Collection[str]]
@@ -43,6 +45,14 @@ def read_config(
         return Config(), (invalid_setting(reader.places.key(), "`tool.streamsched` is a table of settings"),)
     config = reader.config(table, os.path.dirname(file))
     return config, tuple(reader.found)
+
+
+def unreadable(why: str, file: str) -> tuple[Config, tuple[Diagnostic, ...]]:
+    """The settings of a pyproject.toml that cannot be read, and may hold any: the usual ones, and a finding."""
+    at = _ON.search(why)
+    line = int(at[1]) if at else 1
+    message = f"this file cannot be read, and may hold settings: {why}"
+    return Config(), (invalid_setting(Span(file, line, 1, line, 1), message),)
 
 
 def _not_toml(message: str, text: str, file: str) -> Diagnostic:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
+from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
 from streamsched.dsl.nearest import nearest
 from streamsched.dsl.rule import rule
 
@@ -49,10 +49,8 @@ def unknown_rule(span: Span, selector: str, known: Collection[str]) -> Diagnosti
     """
     message = f"there is no rule `{selector}`"
     guess = nearest(selector, {*known, *(code[:3] for code in known), "ALL"})
-    if guess is None:
-        return unknown_rule.diagnostic(span, message, help="`streamsched explain` lists them all")
-    fix = Fix(f"write `{guess}`", (Edit(span, guess),))
-    return unknown_rule.diagnostic(span, message, help=f"did you mean `{guess}`?", fix=fix)
+    advice = f"did you mean `{guess}`?" if guess else "`streamsched explain` lists them all"
+    return unknown_rule.diagnostic(span, message, help=advice)
 
 
 @rule("CFG103", "invalid-setting", Severity.ERROR)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from streamsched.dsl.diagnostic import Edit, Fix, Span
-from streamsched.dsl.syntax.tree import Name, Statement
+from streamsched.dsl.syntax.tree import Comment, Name, Statement
 
 
 def lines_of(statement: Statement) -> Span:
@@ -17,15 +19,32 @@ def removal(statement: Statement, what: str, safe: bool = False) -> Fix:
     return Fix(f"remove {what}", (Edit(lines_of(statement), ""),), safe)
 
 
-def removal_from_list(name: Name, names: tuple[Name, ...], what: str) -> Fix:
-    """The fix that removes `name` and a comma from the list `names` of two or more."""
+def removal_from_list(name: Name, names: tuple[Name, ...], what: str, comments: Iterable[Comment] = ()) -> Fix:
+    """The fix that removes `name` and a comma from the list `names` of two or more, with those `comments` that are
+    its own: behind it where no other name stands on its line, or before it where it is the last."""
     assert len(names) >= 2
     index = next(index for index, other in enumerate(names) if other is name)
+    before = names[index - 1] if index else None
+    alone = before is not None and before.span.end_line < name.span.line
     if index + 1 < len(names):
-        gap = name.span.start.to(names[index + 1].span.start)
-    else:
-        gap = names[index - 1].span.end.to(name.span)
-    return Fix(f"remove {what}", (Edit(gap, ""),))
+        following = names[index + 1].span
+        gap = name.span.start.to(following.start)
+        shared = not alone and index > 0
+        kept = [comment.text for comment in _within(gap, comments) if comment.own_line or shared]
+        if index == 0 and kept:  # a list begins behind its keyword, where no comment may stand
+            line = Span(gap.file, gap.line, 1, gap.line, 1)
+            return Fix(f"remove {what}", (Edit(line, "".join(f"{text}\n" for text in kept)), Edit(gap, "")))
+        return Fix(f"remove {what}", (Edit(gap, "".join(f"{text}\n{' ' * (following.column - 1)}" for text in kept)),))
+    assert before is not None
+    behind = [c.span for c in comments if alone and not c.own_line and c.span.line == name.span.end_line]
+    gap = before.span.end.to(behind[0] if behind else name.span)
+    kept = [comment.text for comment in _within(gap, comments) if comment.span.line == before.span.end_line]
+    return Fix(f"remove {what}", (Edit(gap, "".join(f"  {text}" for text in kept)),))
+
+
+def _within(span: Span, comments: Iterable[Comment]) -> list[Comment]:
+    start, end = (span.line, span.column), (span.end_line, span.end_column)
+    return [comment for comment in comments if start <= (comment.span.line, comment.span.column) < end]
 
 
 def insertion_before(statement: Statement, text: str) -> Fix:

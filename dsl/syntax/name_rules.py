@@ -175,7 +175,7 @@ def unused_stream(names: Names) -> Iterator[Diagnostic]:
             if len(unused) == len(statement.names):
                 fix = removal(statement, what if len(unused) == 1 else "the streams that nothing is placed on")
             else:
-                fix = removal_from_list(name, statement.names, what)
+                fix = removal_from_list(name, statement.names, what, names.schedule.comments)
             advice = f"place something on it: `GROUP on {name.text}`"
             message = f"nothing is placed on stream `{name.text}`"
             yield unused_stream.diagnostic(name.span, message, help=advice, fix=fix)

@@ -63,9 +63,10 @@ def missing_statement(names: Names) -> Iterator[Diagnostic]:
         stream side
     """
     schedule = names.schedule
-    if not schedule.statements and not names.complete:
+    own = [statement for statement in schedule.statements if statement.span.file == schedule.span.file]
+    if not own and not names.complete:
         return
-    if not schedule.statements:
+    if not own:
         advice = 'begin with `schedule NAME` and `model "model.py:build"`'
         yield missing_statement.diagnostic(schedule.span.start, "this schedule is empty", help=advice)
         return
@@ -73,7 +74,7 @@ def missing_statement(names: Names) -> Iterator[Diagnostic]:
     if ScheduleStatement not in given and "schedule" not in names.torn:
         stem = PurePath(schedule.span.file).stem
         named = f"schedule {stem}" if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", stem) else ""
-        fix = insertion_before(schedule.statements[0], named) if schedule.statements and named else None
+        fix = insertion_before(own[0], named) if named else None
         message = "the schedule has no name"
         yield missing_statement.diagnostic(schedule.span.start, message, help="begin with `schedule NAME`", fix=fix)
     if ModelStatement not in given and "model" not in names.torn:
@@ -104,7 +105,10 @@ def misplaced_schedule(names: Names) -> Iterator[Diagnostic]:
     for statement in others:
         if isinstance(statement, ScheduleStatement):
             text = f"schedule {statement.name.text}"
-            edits = (*insertion_before(first, text).edits, Edit(lines_of(statement), ""))
+            last = statement.span.end_line
+            behind = [c.text for c in names.schedule.comments if not c.own_line and c.span.line == last]
+            moved = "  ".join((text, *behind))
+            edits = (*insertion_before(first, moved).edits, Edit(lines_of(statement), ""))
             message = "`schedule` must be the first statement"
             fix = Fix(f"move `{text}` to the top", edits)
             yield misplaced_schedule.diagnostic(statement.span, message, fix=fix)
@@ -278,7 +282,8 @@ def default_stream(names: Names) -> Iterator[Diagnostic]:
             if len(statement.names) == 1:
                 fix = removal(statement, "this statement", safe=True)
             else:
-                fix = removal_from_list(name, statement.names, "`default` from the list")
+                comments = names.schedule.comments
+                fix = removal_from_list(name, statement.names, "`default` from the list", comments)
             message = "`default` is there without being declared"
             advice = "it may be limited: `stream default { cores aic 16 }`"
             yield default_stream.diagnostic(name.span, message, help=advice, fix=fix)

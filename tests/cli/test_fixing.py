@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from streamsched.dsl.mend import applied
+from streamsched.dsl.syntax.parser import parse
+
 Run = Callable[..., Any]
 
 
@@ -104,3 +107,33 @@ def test_a_file_that_cannot_be_written(bad: Path, run: Run) -> None:
     result = run("lint", "--fix")
     assert result.code == 2
     assert "read-only" in result.err
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("stream a,   # of a\n    b  # of b\n", "stream a  # of a\n"),
+        ("stream b,   # of b\n    a  # of a\n", "stream a  # of a\n"),
+        ("stream b,\n    # of a\n    a\n", "# of a\nstream a\n"),
+        ("stream a, b,  # of both\n    c\n", "stream a, # of both\n    c\n"),
+        ("stream a, b  # of both\n", "stream a  # of both\n"),
+        ("stream b, a  # of both\n", "stream a  # of both\n"),
+        ("stream a,\n    # of b\n    b\n", "stream a\n"),
+    ],
+)
+def test_the_comment_of_a_stream_that_stays_stays(before: str, after: str) -> None:
+    text = f'schedule x\nmodel "m.py:M"\n{before}group g = module "m"\ng on a\n' + "g on c\n" * (", b," in before)
+    (found,) = parse(text, "x.sched").diagnostics
+    assert (found.code, found.fix is not None) == ("SYN201", True)
+    assert found.fix is not None
+    fixed = applied(text, found.fix.edits)
+    assert fixed == text.replace(before, after)
+    assert parse(fixed, "x.sched").diagnostics == ()
+
+
+def test_a_schedule_moves_with_its_comment() -> None:
+    text = '# head\nmodel "m.py:M"  # a model\nschedule x  # why so\nsync auto\n'
+    (found,) = parse(text, "x.sched").diagnostics
+    assert found.fix is not None
+    fixed = applied(text, found.fix.edits)
+    assert fixed == '# head\nschedule x  # why so\nmodel "m.py:M"  # a model\nsync auto\n'

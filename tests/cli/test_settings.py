@@ -110,7 +110,7 @@ def test_what_is_ignored_is_not_shown_by_others(project: Path, run: Run) -> None
 
 def test_settings_that_are_wrong_stop_every_verb(bad: Path, run: Run) -> None:
     settle('ignore = ["ORD140"]\nselect = ["MEM"]')
-    for verb in ("lint", "gen", "show"):
+    for verb in ("lint", "gen", "show", "fmt", "trace"):
         result = run(verb, "good.sched")
         assert result.code == 1
         assert "error[CFG102] unknown-rule: there is no rule `ORD140`" in result.out + result.err
@@ -149,6 +149,31 @@ def test_excluded_files_are_not_found_by_searching(bad: Path, run: Run) -> None:
     assert "SYN101" in told(run, "sub/other.sched")
     assert "SYN101" in told(run, "--exclude", "good*")
     assert run("lint", "--exclude", "*.sched").code == 2
+
+
+def test_every_search_passes_over_what_is_excluded(project: Path, run: Run) -> None:
+    other = project / "sub/other.sched"
+    other.write_text("schedule   a\n")
+    settle('exclude = ["sub"]')
+    assert vars(run("fmt", ".")) == {"code": 0, "out": "", "err": ""}
+    assert other.read_text() == "schedule   a\n"
+    assert run("gen", "--beside").code == 0
+    assert (project / "good_scheduled.py").exists()
+    assert run("fmt", "sub/other.sched").code == 0
+    assert other.read_text() == "schedule a\n"
+
+
+def test_a_fix_never_changes_settings(project: Path, run: Run) -> None:
+    Path("empty.sched").write_text("")
+    settle('sync = "explicit"\ntarget = "cudda"')
+    result = run("lint", "empty.sched", "--unsafe-fixes")
+    assert "this schedule is empty" in result.out
+    assert "there is no target `cudda`" in result.out
+    assert "fix" not in result.out
+    settle('ignore = ["ODR"]')
+    result = run("lint", "good.sched", "--unsafe-fixes")
+    assert "did you mean `ORD`?" in result.out
+    assert "fix" not in result.out
 
 
 def test_a_comment_suppresses_a_finding_in_its_statement(bad: Path, run: Run) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from streamsched.dsl.config.config import Config
-from streamsched.dsl.config.find import find_config
+from streamsched.dsl.config.find import find_config, settings_text
 from streamsched.dsl.config.read import read_config
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
 from streamsched.dsl.rules import ALL
@@ -98,6 +98,52 @@ def test_no_toml() -> None:
 def test_no_table() -> None:
     assert read_config('name = "tool.streamsched"\n', "pyproject.toml", ALL.keys) is None
     assert [d.code for d in read("tool.streamsched = 3\n")[1]] == ["CFG103"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[tool]\nstreamsched = 3\n", (2, 1)),
+        ("tool = {streamsched = {selct = 1}}\n", (1, 24)),
+        ('["tool"."streamsched"]\nselct = 1\n', (2, 1)),
+        ("[ tool . streamsched ]\nselct = 1\n", (2, 1)),
+        ("[tool]\nstreamsched.selct = 1\n", (2, 13)),
+        ("[project]\nname = 'streamsched.x'\n[tool]\nstreamsched . selct = 1\n", (4, 15)),
+        ("tool.streamsched.sync = 'auto'\ntool.streamsched.selct = 1\n", (2, 18)),
+        ("[tool]\nstreamsched.selct = 1\n[tool.streamsched.severity]\n", (2, 13)),
+    ],
+)
+def test_settings_are_found_however_they_are_spelled(text: str, place: tuple[int, int], tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    (wrong,) = find_config(str(tmp_path), ALL.keys)[1]
+    assert wrong.code in ("CFG101", "CFG103")
+    assert (wrong.span.line, wrong.span.column) == place
+
+
+@pytest.mark.parametrize("name", ["streamsched==0.1", "streamsched>=0.1", "streamsched[npu]", "my-streamsched"])
+def test_a_requirement_is_no_setting(name: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[tool.x]\nrequires = ["{name}"]\n')
+    assert settings_text(str(tmp_path)) == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [(b"[tool.streamsched]\n# caf\xe9\n", 2), (b"\xff\xfe[\0t\0o\0", 1), (b"\x80\x81\x82", 1)],
+    ids=["Latin-1", "UTF-16", "binary"],
+)
+def test_a_file_that_cannot_be_read_is_told(data: bytes, line: int, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(data)
+    config, (wrong,) = find_config(str(tmp_path), ALL.keys)
+    assert (config, wrong.code, wrong.span.line) == (Config(), "CFG103", line)
+    assert "it is not UTF-8 text" in wrong.message
+
+
+def test_a_link_that_leads_nowhere_is_told_and_a_folder_is_not(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").symlink_to("pyproject.toml")
+    assert [wrong.code for wrong in find_config(str(tmp_path), ALL.keys)[1]] == ["CFG103"]
+    (tmp_path / "pyproject.toml").unlink()
+    (tmp_path / "pyproject.toml").mkdir()
+    assert find_config(str(tmp_path), ALL.keys) == (Config(), ())
 
 
 def test_the_nearest_file_with_a_table_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
