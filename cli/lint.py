@@ -73,7 +73,8 @@ def command(
         with console.tracing() as progress:
             return lint(file, target=target, over=over, adjust=choice.over, verbose=verbose, progress=progress)
 
-    schedules, code = _read(files.find_schedules(paths, _excluded(exclude)))
+    schedules, unread = _read(files.find_schedules(paths, _excluded(exclude)))
+    code = console.ABNORMAL if unread else console.CLEAN
     if fixes:
         from streamsched.dsl.linting import fixed
 
@@ -90,7 +91,7 @@ def command(
 
         write_changes(linted, output.quiet)
         output = output.talking() if STDIN in paths else output
-    return max(code, _tell(linted, baseline, write_baseline, output))
+    return max(code, _tell(linted, baseline, write_baseline, output, unread))
 
 
 def _check_written(paths: tuple[str, ...], baseline: str | None, write_baseline: str | None, output: Output) -> None:
@@ -109,19 +110,25 @@ def _excluded(globs: tuple[str, ...]) -> Callable[[str], bool]:
     return Config(exclude=globs).excludes if globs else excluded_by_settings
 
 
-def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], int]:
-    """The schedules that can be read, and the exit code of those that cannot."""
-    schedules, code = [], console.CLEAN
+def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], list[tuple[str, str]]]:
+    """The schedules that can be read, and those that cannot, with why."""
+    schedules, unread = [], []
     for path in paths:
         try:
             schedules.append(read_schedule(path))
         except ReadError as error:
             console.say(f"error: {error}")
-            code = console.ABNORMAL
-    return schedules, code
+            unread.append((error.file, str(error)))
+    return schedules, unread
 
 
-def _tell(linted: list[Linted], baseline: str | None, write_baseline: str | None, output: Output) -> int:
+def _tell(
+    linted: list[Linted],
+    baseline: str | None,
+    write_baseline: str | None,
+    output: Output,
+    unread: list[tuple[str, str]],
+) -> int:
     """Print what is told, less what is known already, or known from now on."""
     tolds = [each.told for each in linted]
     if write_baseline is not None:
@@ -134,5 +141,5 @@ def _tell(linted: list[Linted], baseline: str | None, write_baseline: str | None
         tolds = without_known(tolds, [each.file.path for each in linted], baseline, output.quiet)
     left = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.left)
     found = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.found)
-    publish(left, found, [text for each in linted for text in (each.file, *each.texts)], output)
+    publish(left, found, [text for each in linted for text in (each.file, *each.texts)], output, unread)
     return output.exit_code(left)

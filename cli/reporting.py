@@ -82,16 +82,22 @@ def with_output(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def publish(
-    told: Iterable[Diagnostic], found: Iterable[Diagnostic], checked: Iterable[ScheduleFile], output: Output
+    told: Iterable[Diagnostic],
+    found: Iterable[Diagnostic],
+    checked: Iterable[ScheduleFile],
+    output: Output,
+    unread: Iterable[tuple[str, str]] = (),
 ) -> None:
     """Print the findings that are told of those that were found.
 
-    `checked` are the schedules that were checked, or the texts that spans may speak of.
+    `checked` are the schedules that were checked, or the texts that spans may speak of; `unread` as in `Report`.
     """
     texts = list(checked)
     in_order = tuple(console.in_order(told))
     shown = tuple(diagnostic for diagnostic in in_order if output.shows(diagnostic))
-    report = Report(shown, console.reader(texts), tuple(text.path for text in texts), _rule, tuple(found))
+    report = Report(
+        shown, console.reader(texts), tuple(text.path for text in texts), _rule, tuple(found), tuple(unread)
+    )
     _write(_rendered(report, output), output)
     if not output.quiet and output.format == "text" and not output.statistics:
         _say_summary(report, len(in_order) - len(shown))

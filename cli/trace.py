@@ -43,6 +43,7 @@ def _is_trace(data: bytes) -> bool:
 
 
 def _trace(schedule: str, output: str | None, verbose: bool) -> int:
+    from streamsched.dsl.linting import remarks_on
     from streamsched.dsl.pipeline import load_trace
 
     try:
@@ -51,7 +52,7 @@ def _trace(schedule: str, output: str | None, verbose: bool) -> int:
     except ReadError as error:
         console.say(f"error: {error}")
         return console.ABNORMAL
-    found = console.in_order(loaded.diagnostics)
+    found = console.in_order(remarks_on(loaded))
     console.print_report(found, [loaded.file], sys.stderr)
     trace = loaded.trace
     if trace is None or loaded.failed:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from streamsched.dsl.diagnostic import Diagnostic
@@ -31,14 +31,17 @@ class Baseline:
         left = (d for d in told.left if d in told.stops or not self._knows(d, prints[d]))
         return replace(told, left=tuple(left))
 
-    def mended(self, tolds: Iterable[Told], checked: Iterable[str]) -> int:
-        """How many of the known findings of the files `checked` are no longer found."""
+    def mended(self, tolds: Sequence[Told], checked: Iterable[str]) -> int:
+        """How many of the known findings of the files `checked`, one for each of `tolds`, are no longer found.
+
+        Of a file that could not be checked to the end nobody knows.
+        """
         found = {
             (os.path.abspath(diagnostic.span.file), fingerprint)
             for told in tolds
             for diagnostic, fingerprint in fingerprints(told.found).items()
         }
-        files = {os.path.abspath(file) for file in checked}
+        files = {os.path.abspath(file) for told, file in zip(tolds, checked, strict=True) if not told.stops}
         return sum((file, each) not in found for file in files for each in self.known.get(file, ()))
 
     def _knows(self, diagnostic: Diagnostic, fingerprint: str) -> bool:

@@ -14,7 +14,8 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 def render(report: Report) -> str:
     """One command for each diagnostic; empty without diagnostics. No source text is read."""
-    return "".join(_command(diagnostic) for diagnostic in report.diagnostics)
+    unread = (f"::error file={_property(file)},title=unreadable::{_data(why)}\n" for file, why in report.unread)
+    return "".join((*(_command(diagnostic) for diagnostic in report.diagnostics), *unread))
 
 
 def _command(diagnostic: Diagnostic) -> str:

@@ -20,6 +20,7 @@ _SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO
 def render(report: Report) -> str:
     """The report, indented, with a final newline; an empty list without diagnostics. No source text is read."""
     findings = [_finding(diagnostic, report.fingerprints[diagnostic]) for diagnostic in report.diagnostics]
+    findings += [_unread(file, why) for file, why in report.unread]
     return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -31,4 +32,16 @@ def _finding(diagnostic: Diagnostic, fingerprint: str) -> dict[str, Any]:
         "fingerprint": hashlib.sha256(f"{path}\0{fingerprint}".encode()).hexdigest()[:32],
         "severity": _SEVERITIES[diagnostic.severity],
         "location": {"path": path, "lines": {"begin": diagnostic.span.line, "end": diagnostic.span.end_line}},
+    }
+
+
+def _unread(file: str, why: str) -> dict[str, Any]:
+    """The entry of a file that could not be read."""
+    path = PurePath(file).as_posix()
+    return {
+        "description": why,
+        "check_name": "unreadable",
+        "fingerprint": hashlib.sha256(f"{path}\0unreadable".encode()).hexdigest()[:32],
+        "severity": "major",
+        "location": {"path": path, "lines": {"begin": 1, "end": 1}},
     }

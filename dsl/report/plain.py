@@ -10,5 +10,6 @@ def details(diagnostic: Diagnostic) -> list[str]:
     lines = list(diagnostic.notes)
     lines += [f"{related.span}: {related.message}" for related in diagnostic.related]
     lines += [f"help: {diagnostic.help}"] if diagnostic.help else []
-    lines += [f"fix: {diagnostic.fix.message}"] if diagnostic.fix else []
+    if diagnostic.fix:
+        lines.append(f"{'fix' if diagnostic.fix.safe else 'unsafe fix'}: {diagnostic.fix.message}")
     return lines

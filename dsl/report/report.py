@@ -21,7 +21,8 @@ class Report:
 
     `read` gives the text of a file that a span names, None where there is none to be had. `files` are the files that
     were checked, those without a finding too. `rule` gives the rule of a code. `found` is everything that was found,
-    also what is not shown: what a finding is recognised by does not depend on what else is hidden.
+    also what is not shown: what a finding is recognised by does not depend on what else is hidden. `unread` are the
+    files that could not be read, each with a message that says so.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -29,6 +30,7 @@ class Report:
     files: tuple[str, ...] = ()
     rule: Callable[[str], Rule[..., Any] | None] = _nothing
     found: tuple[Diagnostic, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def fingerprints(self) -> Mapping[Diagnostic, str]:

@@ -29,13 +29,22 @@ def render(report: Report) -> str:
     driver = {"name": "streamsched", "rules": [_rule(report, code) for code in codes]}
     if version():
         driver["semanticVersion"] = version()
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(report, diagnostic, codes.index(diagnostic.code)) for diagnostic in report.diagnostics],
     }
+    if report.unread:
+        notes = [_notification(file, why) for file, why in report.unread]
+        run["invocations"] = [{"executionSuccessful": False, "toolExecutionNotifications": notes}]
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _notification(file: str, why: str) -> dict[str, Any]:
+    """What says that a file could not be read."""
+    place = {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}}}
+    return {"level": "error", "message": {"text": why}, "locations": [place]}
 
 
 def _rule(report: Report, code: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -94,3 +95,26 @@ def test_a_report_that_cannot_be_written(bad: Path, run: Run) -> None:
     result = run("lint", "good.sched", "-o", "nowhere/out")
     assert (result.code, result.out) == (2, "")
     assert "there is no folder nowhere" in result.err
+
+
+def test_every_report_tells_of_a_file_that_cannot_be_read(project: Path, run: Run) -> None:
+    Path("bad.sched").write_bytes(b"\x80")
+    why = "cannot read bad.sched: it is not UTF-8 text (byte 0x80 on line 1)"
+    reports = {name: run("lint", "--output-format", name) for name in ("junit", "sarif", "gitlab", "github")}
+    assert {report.code for report in reports.values()} == {2}
+    suites = ElementTree.fromstring(reports["junit"].out)
+    assert (suites.get("errors"), [error.get("message") for error in suites.iter("error")]) == ("1", [why])
+    (invocation,) = json.loads(reports["sarif"].out)["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    (note,) = invocation["toolExecutionNotifications"]
+    assert (note["level"], note["message"]["text"]) == ("error", why)
+    assert [
+        each["description"] for each in json.loads(reports["gitlab"].out) if each["check_name"] == "unreadable"
+    ] == [why]
+    assert f"::error file=bad.sched,title=unreadable::{why}\n" in reports["github"].out
+
+
+def test_a_fix_that_is_unsafe_is_called_so(bad: Path, run: Run) -> None:
+    with bad.open("a") as file:
+        file.write("stream idle\n")
+    assert "%0Aunsafe fix: remove stream `idle`" in run("lint", "--output-format", "github").out

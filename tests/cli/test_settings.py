@@ -208,6 +208,16 @@ def test_a_baseline_says_what_is_mended(bad: Path, run: Run) -> None:
     assert run("lint", "--sync", "auto", "--baseline", "sub/known.json", "-q").err == ""
 
 
+def test_what_could_not_be_checked_is_not_mended(bad: Path, run: Run) -> None:
+    run("lint", "--write-baseline", "known.json")
+    model = bad.parent / "model.py"
+    model.write_text(model.read_text().replace("def forward", "# changed\n    def forward"))
+    bad.write_text(bad.read_text() + "stream\n")
+    result = run("lint", "--baseline", "known.json")
+    assert result.code == 1
+    assert "mended" not in result.err
+
+
 def test_a_baseline_is_the_same_from_anywhere(bad: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("lint", "--write-baseline", "known.json")
     text = Path("known.json").read_text()

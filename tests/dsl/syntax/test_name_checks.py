@@ -129,7 +129,7 @@ def test_statements_that_did_not_parse_are_not_missing() -> None:
 def test_schedule_moves_to_the_top() -> None:
     text = '# c\nmodel "m:b"\nschedule x  # d\n'
     assert only(text, head="").name == "misplaced-schedule"
-    assert mended(text, head="") == '# c\nschedule x\nmodel "m:b"\n'
+    assert mended(text, head="") == '# c\nschedule x  # d\nmodel "m:b"\n'
 
 
 @pytest.mark.parametrize(
