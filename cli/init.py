@@ -49,7 +49,7 @@ def command(
     FILE:ATTR is a module, or a function or class that makes one; a package may stand for FILE. The schedule moves
     nothing yet: comments name the groups that might run beside others, and what to write to try it. With --from the
     model uses streams by itself, and the schedule is what it does: its streams, groups and edges. Without -o it goes to
-    stdout. Exits with 2 where it cannot be written.
+    stdout. Exits with 1 where errors stand in its way.
 
     \b
     Example:
@@ -84,7 +84,7 @@ def command(
         drafted = draft(wanted, verbose=verbose, progress=progress)
     console.print_report(console.worth_telling(drafted.diagnostics), drafted.texts, sys.stderr)
     if drafted.text is None or drafted.trace is None:
-        return console.ABNORMAL
+        return console.FINDINGS
     if not wanted.output:
         sys.stdout.write(drafted.text)
         return console.CLEAN

@@ -63,9 +63,9 @@ KEYWORDS = {
 STATEMENTS = (
     "schedule", "model", "scope", "input", "inputs", "leaf", "fakes", "target", "device", "sync", "memory", "trace",
     "stream", "group", "graphs", "batch",
-    "collective", "world",
+    "collective", "world", "cost",
 )  # fmt: skip
-"""The words that begin a statement which is supported."""
+"""The words that begin a statement."""
 
 SELECTORS = ("module", "op", "value", "node", "line")
 """The words that begin a selector."""

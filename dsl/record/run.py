@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,7 @@ import torch
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.record import run_rules
 from streamsched.dsl.record.fake import NeedsValuesError
+from streamsched.dsl.record.program import NPUGRAPH_EX
 from streamsched.dsl.record.session import Made, Recording
 from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import TraceRequest
@@ -21,6 +23,7 @@ from streamsched.dsl.trace.tracing.example_inputs import load_inputs
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.isolation import user_code
 from streamsched.dsl.trace.tracing.loader import Session, find_attribute, load_fakes, raised, required
+from streamsched.dsl.trace.tracing.traps.compiling import told
 from streamsched.dsl.trace.tracing.world import ranks
 
 _SEED = 0
@@ -59,10 +62,12 @@ def record(
             return Recorded(None, (advised(forward),))
         if isinstance(forward, torch.nn.Module):
             recording.watch(forward, scopes)
-        for _ in range(calls):
-            fault = _call(session, recording, forward)
-            if fault is not None:
-                return Recorded(None, (advised(fault),))
+        compiled = told(session.internals, True, lambda _: None) if target == NPUGRAPH_EX else nullcontext()
+        with compiled:  # npugraph_ex compiles the forward(), which may ask for it
+            for _ in range(calls):
+                fault = _call(session, recording, forward)
+                if fault is not None:
+                    return Recorded(None, (advised(fault),))
     return Recorded(recording)
 
 

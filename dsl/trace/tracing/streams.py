@@ -18,6 +18,7 @@ import torch
 
 from streamsched.dsl.trace.model import NONE
 from streamsched.dsl.trace.streamed import Streamed, TracedStream, TracedSync
+from streamsched.dsl.trace.tracing.traps.compiling import know_the_true_functions
 
 _DEFAULT = 0
 _ABSENT = object()
@@ -108,7 +109,7 @@ def standing_in(streams: Streams) -> Iterator[None]:
     questions = {} if hasattr(npu, "is_available") else {"is_available": lambda: False, "device_count": lambda: 0}
     of_npu |= questions | _npu_only(streams) | {"ExternalEvent": of_npu["Event"]}
     generic = {"Stream": of_any["Stream"], "Event": of_any["Event"], "npu": npu}
-    _know_the_true_ones()
+    know_the_true_functions()
     with contextlib.ExitStack() as stack:
         stack.enter_context(_replaced(torch.cuda, cuda))
         stack.enter_context(_replaced(npu, of_npu))
@@ -116,18 +117,6 @@ def standing_in(streams: Streams) -> Iterator[None]:
         stack.enter_context(_replaced(torch, generic))
         stack.enter_context(_replaced(torch.Tensor, {"record_stream": streams.use}, method=True))
         yield
-
-
-def _know_the_true_ones() -> None:
-    """Let torch.compile learn the functions of streams before there are stand-ins: it learns them only once.
-
-    Later it could only learn them again, and would forget what torch_npu taught it when it was imported.
-    """
-    from torch._dynamo.trace_rules import get_torch_obj_rule_map
-    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable, tracing_state_functions
-
-    for learn in (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers):
-        learn()
 
 
 @contextlib.contextmanager

@@ -16,12 +16,23 @@ Question = Callable[[], bool]
 
 @contextlib.contextmanager
 def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType], None]) -> Iterator[None]:
-    """Answer `compiling` to other people's code than torch's while the context lasts, and tell `asked` who asks."""
-    from torch._dynamo.variables.functions import invoke_and_store_as_constant
-
+    """As `told`, for a model of which torch.compile compiles parts: the branches of a torch.cond."""
     _settle()
     _forget_modules()
     torch._dynamo.reset()  # it would take the branches of a torch.cond for those of one that it has seen before
+    try:
+        with told(internals, compiling, asked):
+            yield
+    finally:
+        torch._dynamo.reset()  # what it compiled with these answers
+        _settle()
+        _forget_modules()
+
+
+@contextlib.contextmanager
+def told(internals: Internals, compiling: bool, asked: Callable[[FrameType], None]) -> Iterator[None]:
+    """Answer `compiling` to other people's code than torch's while the context lasts, and tell `asked` who asks."""
+    from torch._dynamo.variables.functions import invoke_and_store_as_constant
 
     def replacement(question: Question) -> Question:
         def ask() -> bool:
@@ -46,9 +57,6 @@ def answered(internals: Internals, compiling: bool, asked: Callable[[FrameType],
     finally:
         for module, name, question in places:
             setattr(module, name, question)
-        torch._dynamo.reset()  # what it compiled with these answers
-        _settle()
-        _forget_modules()
 
 
 def _questions() -> tuple[Question, ...]:
@@ -71,6 +79,18 @@ def _places(questions: dict[Question, Question]) -> Iterator[tuple[ModuleType, s
             for name, value in list(vars(module).items()):
                 if type(value) is FunctionType and value in questions:
                     yield module, name, value
+
+
+def know_the_true_functions() -> None:
+    """Let torch.compile learn torch's functions before there are stand-ins for some: it learns them only once.
+
+    Later it could only learn them again, and would forget what torch_npu taught it when it was imported.
+    """
+    from torch._dynamo.trace_rules import get_torch_obj_rule_map
+    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable, tracing_state_functions
+
+    for learn in (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers):
+        learn()
 
 
 def _settle() -> None:
