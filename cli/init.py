@@ -103,6 +103,9 @@ def _say_what_is_next(output: str, drafted: Drafted) -> None:
     if drafted.candidates is None:
         console.say(f"wrote {output}: {groups}")
         console.say(f"next: run `streamsched lint {output}` and `streamsched gen {output} -o FILE.py`")
+    elif not drafted.candidates:
+        console.say(f"wrote {output}: {groups}, and nothing that might overlap")
+        console.say(f"next: give another --scope, or edit it and run `streamsched lint {output}`")
     else:
         console.say(f"wrote {output}: {groups}, of which {drafted.candidates} might overlap others")
         console.say(f"next: try what its comments propose, then run `streamsched lint {output}`")

@@ -11,9 +11,9 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from streamsched.dsl.record.memory import Block, nbytes
 from streamsched.dsl.record.recorder import Recorder
 from streamsched.dsl.trace.model import StorageKind
+from streamsched.dsl.trace.tracing.accelerator import ACCELERATORS, device_type
 
 _OPERATORS = torch._ops.OpOverload | torch._ops.OpOverloadPacket
-_ACCELERATORS = frozenset({"cuda", "npu"})
 _DEVICE = torch.Tensor.device.__get__
 _IS_CUDA = torch.Tensor.is_cuda.__get__  # type: ignore[attr-defined]
 _IS_META = torch.Tensor.is_meta.__get__  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ class DeviceMode(TorchFunctionMode):
         pinned = bool(kwargs.pop("pin_memory", False))
         device = kwargs.pop("device", None)
         if device is not None:
-            kwargs["device"] = self.recorder.real if device_type(device) in _ACCELERATORS else device
+            kwargs["device"] = self.recorder.real if device_type(device) in ACCELERATORS else device
         if pinned:  # what is copied into it from the device has no values where the device has none
             kwargs["device"] = self.recorder.real
         before = self.recorder.placing
@@ -106,7 +106,7 @@ class DeviceMode(TorchFunctionMode):
         return result
 
     def _place(self, device: Any) -> str:
-        return "device" if device_type(device) in _ACCELERATORS else "" if device_type(device) == "meta" else "host"
+        return "device" if device_type(device) in ACCELERATORS else "" if device_type(device) == "meta" else "host"
 
     def _note_pinned(self, tensor: torch.Tensor) -> None:
         block = self.recorder.memory.block(tensor)
@@ -196,13 +196,6 @@ def in_place() -> Recorder | None:
     """The recorder of the virtual device that is in place, if one is."""
     modes = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
     return next((mode.recorder for mode in reversed(modes) if isinstance(mode, DeviceMode)), None)
-
-
-def device_type(device: Any) -> str:
-    """The type of a device, however it is spelled; an index is the accelerator's."""
-    if isinstance(device, torch.device):
-        return device.type
-    return "cuda" if isinstance(device, int) else str(device).partition(":")[0]
 
 
 def _to_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, torch.dtype | None, bool, bool, Any]:

@@ -87,3 +87,49 @@ def test_from_code_with_streams(project: Path, run: Run) -> None:
 def test_a_model_or_code_with_streams(project: Path, run: Run) -> None:
     assert "name a model" in run("init", *INPUTS).err
     assert run("init", "model.py:Model", "--from", "model.py:Model", *INPUTS).code == 2
+
+
+NAMES_DEVICES = """
+import torch
+
+SCALE = torch.ones(8, device="cuda")
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.cuda.Stream()
+        self.a = torch.ones(8, device="cuda")
+        self.b = torch.ones(8).cuda() + torch.ones(8, pin_memory=True).pin_memory().to("cuda:0", torch.float32)
+        self.c = torch.nn.Linear(8, 8).npu()
+        with torch.device("cuda"):
+            self.d = torch.ones(8)
+
+    def forward(self, x):
+        with torch.cuda.stream(self.side):
+            y = x + self.a + self.b
+        return y * self.c(x) + self.d
+
+class Copies(Model):
+    def forward(self, x):
+        return x.cuda() + 1
+
+def inputs():
+    return (torch.ones(8, 8, device="cuda"),)
+"""
+
+
+def test_a_model_built_on_a_device_that_is_not_here(project: Path, run: Run) -> None:
+    Path("built.py").write_text(NAMES_DEVICES)
+    done = run("init", "--from", "built.py:Model", "--inputs-from", "built.py:inputs", "-o", "new.sched")
+    assert done.code == 0 and "y on side\n" in Path("new.sched").read_text(), done
+    assert not hasattr(__import__("torch").nn.Module, "npu")
+    copies = run("init", "built.py:Copies", "--inputs-from", "built.py:inputs")
+    assert copies.code == 2 and "let the caller make copies from the host" in copies.err, copies
+
+
+def test_nothing_that_might_overlap(project: Path, run: Run) -> None:
+    Path("one.py").write_text(
+        "import torch\nclass One(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
+    )
+    done = run("init", "one.py:One", "--input", "x: f32[8]", "-o", "new.sched")
+    assert "and nothing that might overlap\n" in done.err and "comments" not in done.err, done

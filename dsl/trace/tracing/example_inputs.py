@@ -14,6 +14,7 @@ from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.nearest import did_you_mean
 from streamsched.dsl.trace import model_rules
 from streamsched.dsl.trace.request import DTYPES, TraceRequest
+from streamsched.dsl.trace.tracing.accelerator import on_meta
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.known import KnownNumbers
 from streamsched.dsl.trace.tracing.loader import Session, find_attribute, raised
@@ -62,7 +63,12 @@ def _from_statements(request: TraceRequest, span: Span, dims: Dims | None, devic
 
 def _from_function(session: Session, span: Span, device: str) -> Inputs | Diagnostic:
     assert session.request.inputs_from is not None
-    file, attribute = session.request.inputs_from
+    with on_meta() if device == "meta" else contextlib.nullcontext():
+        return _called(session, *session.request.inputs_from, span, device)
+
+
+def _called(session: Session, file: str, attribute: str, span: Span, device: str) -> Inputs | Diagnostic:
+    """What the function `attribute` of `file` makes."""
     found = find_attribute(session, file, attribute, span)
     if isinstance(found, Diagnostic):
         return found

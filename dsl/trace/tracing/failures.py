@@ -85,7 +85,10 @@ def where(error: BaseException, base: str, sources: Sources, internals: Internal
 def cause(error: BaseException) -> str:
     """An exception in one line: its type and the first line of its message, or as many as it takes to say something."""
     if isinstance(error, ModuleNotFoundError) and error.name == "torch_npu":
-        return "it imports torch_npu, which is not installed here: pip install 'streamsched[npu]'"
+        here = "it imports torch_npu, which is not installed here"
+        return (
+            f"{here}: pip install 'streamsched[npu]', or name a file with `fakes`, an empty one if it calls no op of it"
+        )
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     name = type(error).__name__
     if not lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -20,6 +21,7 @@ from streamsched.dsl.trace import collective_rules, model_rules
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing import failures, world
+from streamsched.dsl.trace.tracing.accelerator import on_meta
 from streamsched.dsl.trace.tracing.collectives import copy_model
 from streamsched.dsl.trace.tracing.frames import Internals
 from streamsched.dsl.trace.tracing.npu_stub import npu_runs
@@ -56,6 +58,11 @@ def is_file(name: str) -> bool:
 
 def load_model(session: Session, device: str = "meta") -> torch.nn.Module | Diagnostic:
     """The model of the request, in evaluation mode, built under `device`; on the meta device all of it."""
+    with on_meta() if device == "meta" else contextlib.nullcontext():
+        return _loaded(session, device)
+
+
+def _loaded(session: Session, device: str) -> torch.nn.Module | Diagnostic:
     request = session.request
     lacking = load_fakes(session)
     if lacking is not None:

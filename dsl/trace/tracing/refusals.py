@@ -28,6 +28,11 @@ _DIFFERENTIABLE = re.compile(r"torch\.distributed\.nn\.functional\.\w+ is not su
 _UNKNOWN_RESULT = re.compile(r"Found <class '(.*?)'> in output, which is not a known type")
 _OPERATOR = re.compile(r"Higher Order Operator: (\S+)")
 _DEVICE_ADVICE = "add `device=x.device` where the tensor is made, `x` being an input; or register it as a buffer"
+_MOVES_WORDS = ("support for cuda devices", "compiled with CUDA", "aten._pin_memory", "start of device string: npu")
+_MOVES_ADVICE = (
+    "a trace has no host and no accelerator: name no device but that of an input, `x.device`, and let the caller make "
+    "copies from the host, and give them to forward()"
+)
 _CONVERTS_ADVICE = "convert the model before it is traced, and leave the weights alone in forward()"
 NO_SEQUENCE = "which does not trace into one sequence of ops"
 _CONSTRUCT_WORDS = (
@@ -121,6 +126,7 @@ def _raised(
         remedies.wrong_shape(recorder, chain)
         or remedies.picky_kernel(session, recorder, chain)
         or remedies.meta_refused(session, recorder, chain)
+        or (_MOVES_ADVICE if any(word in str(e) for e in chain for word in _MOVES_WORDS) else None)
     )
     message = f"forward() raises{_statement_words(related)}: {failures.cause(error)}"
     return refusal_rules.forward_raises(session.request.model_span, message, related, notes, told)
