@@ -49,7 +49,7 @@ def command(
     FILE:ATTR is a module, or a function or class that makes one; a package may stand for FILE. The schedule moves
     nothing yet: comments name the groups that might run beside others, and what to write to try it. With --from the
     model uses streams by itself, and the schedule is what it does: its streams, groups and edges. Without -o it goes to
-    stdout. Exits with 1 where errors stand in its way.
+    stdout. Exits with 2 where it cannot be written.
 
     \b
     Example:
@@ -84,7 +84,7 @@ def command(
         drafted = draft(wanted, verbose=verbose, progress=progress)
     console.print_report(console.worth_telling(drafted.diagnostics), drafted.texts, sys.stderr)
     if drafted.text is None or drafted.trace is None:
-        return console.FINDINGS
+        return console.ABNORMAL
     if not wanted.output:
         sys.stdout.write(drafted.text)
         return console.CLEAN
@@ -103,9 +103,6 @@ def _say_what_is_next(output: str, drafted: Drafted) -> None:
     if drafted.candidates is None:
         console.say(f"wrote {output}: {groups}")
         console.say(f"next: run `streamsched lint {output}` and `streamsched gen {output} -o FILE.py`")
-    elif not drafted.candidates:
-        console.say(f"wrote {output}: {groups}, and nothing that might overlap")
-        console.say(f"next: give another --scope, or edit it and run `streamsched lint {output}`")
     else:
         console.say(f"wrote {output}: {groups}, of which {drafted.candidates} might overlap others")
         console.say(f"next: try what its comments propose, then run `streamsched lint {output}`")

@@ -73,7 +73,10 @@ def draft(wanted: Wanted, *, verbose: bool = False, progress: Progress | None = 
     texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
     if has_errors(parsed.diagnostics):
         return Drafted(None, None, parsed.diagnostics, texts)
-    request = trace_request(parsed.schedule, os.path.dirname(wanted.output))
+    base = os.path.dirname(wanted.output)
+    # A saved trace remembers its statements in the order of the schedule that it lies beside.
+    written = trace_request(parse(_written(wanted, "draft"), "<options>").schedule, base)
+    request = replace(trace_request(parsed.schedule, base), determined_by=written.determined_by)
     return _traced(wanted, request, texts, verbose, progress)
 
 
@@ -132,11 +135,15 @@ def _record_streams(loaded: Loaded) -> int:
 
 def _loaded(wanted: Wanted, about: str, body: str, trace: Trace) -> Loaded:
     """The whole schedule in its canonical form, planned and checked."""
-    statements = "\n".join((*_options(wanted).values(), *_head(wanted).splitlines()[1:]))
-    text = f"{about}schedule {_name(wanted, trace)}\n\n{statements}\n\n{body}"
+    text = f"{about}{_written(wanted, _name(wanted, trace))}\n\n{body}"
     path, base = wanted.output or _STANDARD_OUTPUT, os.path.dirname(wanted.output)
     formatted = format_schedule(parse(text, path).schedule)
     return load_drafted(ScheduleFile(path, formatted, base, ""), trace)
+
+
+def _written(wanted: Wanted, name: str) -> str:
+    """The statements that were asked for, as they begin the schedule."""
+    return "\n".join((f"schedule {name}\n", *_options(wanted).values(), *_head(wanted).splitlines()[1:]))
 
 
 def _target_of(wanted: Wanted) -> str:

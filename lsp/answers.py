@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from lsprotocol import types
 
-from streamsched.dsl.diagnostic import Diagnostic, Edit, Severity, Span
+from streamsched.dsl.diagnostic import Diagnostic, Edit, Related, Severity, Span
 from streamsched.lsp.completion import Offer
 from streamsched.lsp.outline import Entry
 from streamsched.lsp.places import Lines
@@ -32,6 +32,7 @@ OFFER_KINDS = {
     "node": types.CompletionItemKind.Reference,
     "file": types.CompletionItemKind.File,
     "name": types.CompletionItemKind.Class,
+    "rule": types.CompletionItemKind.Constant,
 }
 SYMBOL_KINDS = {
     "schedule": types.SymbolKind.Namespace,
@@ -47,16 +48,19 @@ def uri_of(file: str) -> str:
 
 
 def finding(diagnostic: Diagnostic, opened: Open) -> types.Diagnostic:
-    """A finding; what it says elsewhere is related to it. One of another file stands at the top of this one."""
-    lines, here = opened.lines, diagnostic.span.file == opened.file
-    message = "\n".join([diagnostic.message, *diagnostic.notes, *([diagnostic.help] if diagnostic.help else [])])
+    """A finding; what it says elsewhere is related to it. One of another file stands at the top of this one, and names
+    the file.
+    """
+    lines, here, span = opened.lines, diagnostic.span.file == opened.file, diagnostic.span
+    said = diagnostic.message if here else f"{span.file}:{span.line}: {diagnostic.message}"
+    message = "\n".join([said, *diagnostic.notes, *([diagnostic.help] if diagnostic.help else [])])
     related = [
         types.DiagnosticRelatedInformation(place, other.message)
-        for other in diagnostic.related
+        for other in (*(() if here else (Related(span, diagnostic.message),)), *diagnostic.related)
         if (place := location(other.span, opened)) is not None
     ]
     return types.Diagnostic(
-        range=lines.range(diagnostic.span) if here else types.Range(types.Position(0, 0), types.Position(0, 0)),
+        range=lines.range(span) if here else types.Range(types.Position(0, 0), types.Position(0, 0)),
         message=message,
         severity=SEVERITIES[diagnostic.severity],
         code=diagnostic.code,

@@ -10,6 +10,7 @@ from streamsched.dsl.devices.table import names as device_names
 from streamsched.dsl.syntax.statement_rules import DTYPES, TARGETS
 from streamsched.dsl.trace.model import Trace
 from streamsched.lsp.document import Document
+from streamsched.lsp.ignoring import code_at, codes
 from streamsched.lsp.keywords import KEYWORDS, SELECTORS, STATEMENTS
 from streamsched.lsp.source_files import files, names_in
 from streamsched.lsp.typed import Typed, typed
@@ -33,7 +34,7 @@ _WORDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 """By the statement so far: the words that can follow."""
 
-_DECLARATION = re.compile(rf"(?:{'|'.join(STATEMENTS)})\b")
+_DECLARATION = re.compile(rf"(?:{'|'.join((*STATEMENTS, 'cost'))})\b")
 _SELECTOR_NEXT = re.compile(r"(?:^|[=|&(,]|->|\.\.|\bbefore\b|-)\s*$")
 
 
@@ -42,7 +43,7 @@ class Offer:
     """One completion: the text that replaces the word or string at the cursor, what kind of thing it is, and a note."""
 
     text: str
-    kind: str  # keyword, group, stream, module, op, value, node, file, name
+    kind: str  # keyword, group, stream, module, op, value, node, file, name, rule
     note: str = ""
 
 
@@ -50,13 +51,19 @@ def complete(document: Document, offset: int) -> tuple[list[Offer], int]:
     """The offers at `offset` of the text, best first, and how many characters before it they replace."""
     at = typed(document.file.text, offset)
     if at is None:
-        return [], 0
+        code = code_at(document.file.text[:offset])
+        if code is None:
+            return [], 0
+        return _fitting((Offer(each, "rule", name) for each, name in codes()), code), len(code)
     offers = _in_string(document, at) if at.in_string else _words(document, at)
-    wanted = at.word.lower()
-    fitting = sorted(
-        (offer for offer in offers if wanted in offer.text.lower()), key=lambda o: not o.text.lower().startswith(wanted)
-    )
-    return fitting[:LIMIT], len(at.word)
+    return _fitting(offers, at.word), len(at.word)
+
+
+def _fitting(offers: Iterable[Offer], word: str) -> list[Offer]:
+    """The offers that what has been typed is a part of, those before that begin with it."""
+    wanted = word.lower()
+    fitting = (offer for offer in offers if wanted in offer.text.lower())
+    return sorted(fitting, key=lambda offer: not offer.text.lower().startswith(wanted))[:LIMIT]
 
 
 def _words(document: Document, at: Typed) -> Iterator[Offer]:
@@ -74,8 +81,6 @@ def _words(document: Document, at: Typed) -> Iterator[Offer]:
         yield from (Offer(name, "stream") for name in ("default", *document.streams))
     elif re.fullmatch(r"device\s+", text):
         yield from (Offer(name, "name") for name in device_names())
-    elif re.fullmatch(r"cost\s+", text):
-        yield from _groups(document)
     elif not text.strip():
         yield from _groups(document)
         yield from (_keyword(word) for word in (*STATEMENTS, *SELECTORS))

@@ -27,7 +27,7 @@ LIMIT = 50
 
 def definitions(document: Document, place: Place) -> list[Span]:
     """Where what stands at `place` is defined; in files that exist."""
-    symbol = symbol_at(document.schedule, place)
+    symbol = symbol_at(document.symbols, place)
     if isinstance(symbol, StreamName):
         statement = document.streams.get(symbol.name.text)
         return [n.span for n in statement.names if n.text == symbol.name.text] if statement is not None else []

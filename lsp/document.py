@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,6 +12,8 @@ from streamsched.dsl.syntax.parser import Parsed, parse
 from streamsched.dsl.syntax.tree import GroupStatement, Schedule, Selector, StreamStatement
 from streamsched.dsl.trace.model import Source
 from streamsched.dsl.trace.store import Loaded, load
+from streamsched.lsp.found import Symbol, symbols
+from streamsched.lsp.watching import state
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,22 @@ class Document:
                     found.setdefault(name.text, statement)
         return found
 
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Every place where a group or a stream is named, in the order of the text."""
+        return tuple(symbols(self.schedule))
+
     def select(self, selector: Selector) -> list[int]:
         """The ops that a selector selects, in program order; none without a trace."""
         if self.index is None:
             return []
-        groups = {name: statement.selector for name, statement in self.groups.items()}
-        return sorted(Selecting(self.index, groups).select(selector))
+        return sorted(self._selecting.select(selector))
+
+    @cached_property
+    def _selecting(self) -> Selecting:
+        """One evaluation for all requests, so that each group is selected once."""
+        assert self.index is not None
+        return Selecting(self.index, {name: statement.selector for name, statement in self.groups.items()})
 
     @cached_property
     def sources(self) -> dict[str, Source]:
@@ -69,17 +80,15 @@ class Traces:
 
     def read(self, path: str, document: Parsed) -> tuple[Loaded | None, TraceIndex | None]:
         """The trace at `path`, with the tables for selecting from it; None where there is no file."""
-        try:
-            status = os.stat(path)
-        except (OSError, ValueError):
+        now = state(path)
+        if now is None:
             self._known.pop(path, None)
             return None, None
-        state = (status.st_mtime_ns, status.st_size)
         known = self._known.get(path)
-        if known is None or known[0] != state:
+        if known is None or known[0] != now:
             saved = load(path, document.schedule.span.start)
             index = TraceIndex(saved.trace) if saved.trace is not None else None
-            known = self._known[path] = (state, saved, index)
+            known = self._known[path] = (now, saved, index)
         return known[1:]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -64,9 +64,9 @@ def symbols(schedule: Schedule) -> Iterator[Symbol]:
                 yield from (symbol for selector in selectors_of(statement) for symbol in _used(selector))
 
 
-def symbol_at(schedule: Schedule, place: Place) -> Symbol | None:
-    """The name of a group or a stream at `place`."""
-    return next((symbol for symbol in symbols(schedule) if place.inside(symbol.name.span)), None)
+def symbol_at(named: Iterable[Symbol], place: Place) -> Symbol | None:
+    """That of `named` which is at `place`."""
+    return next((symbol for symbol in named if place.inside(symbol.name.span)), None)
 
 
 def statement_at(schedule: Schedule, place: Place) -> Statement | None:

@@ -45,7 +45,7 @@ def hover(document: Document, place: Place, found: Sequence[Diagnostic]) -> Hove
 
 
 def _about(document: Document, place: Place) -> Hover | None:
-    symbol = symbol_at(document.schedule, place)
+    symbol = symbol_at(document.symbols, place)
     if isinstance(symbol, StreamName):
         return Hover(_stream(document, symbol.name.text), symbol.name.span)
     if isinstance(symbol, GroupName):

@@ -63,9 +63,9 @@ KEYWORDS = {
 STATEMENTS = (
     "schedule", "model", "scope", "input", "inputs", "leaf", "fakes", "target", "device", "sync", "memory", "trace",
     "stream", "group", "graphs", "batch",
-    "collective", "world", "cost",
+    "collective", "world",
 )  # fmt: skip
-"""The words that begin a statement."""
+"""The words that begin a statement which is supported."""
 
 SELECTORS = ("module", "op", "value", "node", "line")
 """The words that begin a selector."""

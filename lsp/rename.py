@@ -6,7 +6,7 @@ import re
 
 from streamsched.dsl.diagnostic import Edit, Span
 from streamsched.lsp.document import Document
-from streamsched.lsp.found import StreamName, Symbol, symbol_at, symbols
+from streamsched.lsp.found import StreamName, Symbol, symbol_at
 from streamsched.lsp.places import Place
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -19,7 +19,7 @@ class CannotRenameError(Exception):
 
 def renamable(document: Document, place: Place) -> Span | None:
     """The name at `place` that can be changed: that of a declared group or stream."""
-    symbol = symbol_at(document.schedule, place)
+    symbol = symbol_at(document.symbols, place)
     if symbol is None or symbol.name.text not in _declared(document, symbol):
         return None
     return symbol.name.span
@@ -27,19 +27,19 @@ def renamable(document: Document, place: Place) -> Span | None:
 
 def references(document: Document, place: Place, declaration: bool = True) -> list[Span]:
     """Every place that names what is named at `place`; `declaration` tells whether to count where it is declared."""
-    symbol = symbol_at(document.schedule, place)
+    symbol = symbol_at(document.symbols, place)
     if symbol is None:
         return []
     return [
         other.name.span
-        for other in symbols(document.schedule)
+        for other in document.symbols
         if type(other) is type(symbol) and other.name.text == symbol.name.text and (declaration or not other.declares)
     ]
 
 
 def rename(document: Document, place: Place, name: str) -> tuple[Edit, ...]:
     """The edits that give what is named at `place` the name `name`. Raises `CannotRenameError`."""
-    symbol = symbol_at(document.schedule, place)
+    symbol = symbol_at(document.symbols, place)
     if symbol is None or renamable(document, place) is None:
         raise CannotRenameError("only a group or a stream that this schedule declares can be renamed")
     if not _NAME.fullmatch(name):

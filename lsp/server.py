@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.syntax.formatter import format_schedule
@@ -16,13 +18,15 @@ from streamsched.lsp.completion import complete
 from streamsched.lsp.definition import definitions
 from streamsched.lsp.hover import hover
 from streamsched.lsp.outline import outline
+from streamsched.lsp.protocol import Protocol, log_faults
 from streamsched.lsp.rename import CannotRenameError, references, renamable, rename
 from streamsched.lsp.session import Open, Session
+from streamsched.lsp.watching import POLL, registration, watches
 
 DELAY = 0.02
 """How long, in seconds, the typing must rest before a schedule is checked."""
 
-TRIGGERS = ['"', ".", ":", "{", " "]
+TRIGGERS = ['"', ".", ":", "{", "[", " "]
 """The characters behind which an editor asks for completions by itself."""
 
 
@@ -30,14 +34,35 @@ class Server(LanguageServer):
     """A language server with its session, and the checks that are under way."""
 
     def __init__(self, version: str) -> None:
-        super().__init__("streamsched", version, text_document_sync_kind=types.TextDocumentSyncKind.Incremental)
+        sync = types.TextDocumentSyncKind.Incremental
+        super().__init__("streamsched", version, text_document_sync_kind=sync, protocol_cls=Protocol)
         self.session = Session()
         self._worker = ThreadPoolExecutor(1, "check")
         self._pending: dict[str, asyncio.Task[None]] = {}
+        self._watch: asyncio.Task[None] | None = None
 
     def opened(self, document: types.TextDocumentIdentifier) -> Open:
-        """The open schedule that a request is about."""
-        return self.session.open(self.workspace.get_text_document(document.uri))
+        """The open schedule that a request is about. Raises `JsonRpcInvalidParams` where it is not open."""
+        text: TextDocument = self.workspace.get_text_document(document.uri)
+        if text.version is None:
+            raise JsonRpcInvalidParams(f"{document.uri} is not open")
+        if self.session.outdated(text.uri):
+            self.recheck(text.uri)
+        return self.session.open(text)
+
+    def watch(self) -> None:
+        """See what changes beside the open schedules: by the editor, or by looking where it does not watch files."""
+        if watches(self.client_capabilities):
+            self.client_register_capability(registration())
+        else:
+            self._watch = asyncio.get_running_loop().create_task(self._look())
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(POLL)
+            for uri in list(self.session.opened):
+                if self.session.outdated(uri):
+                    self.recheck(uri)
 
     def recheck(self, uri: str) -> None:
         """Check a schedule soon; a check of an older text of it that is under way is given up."""
@@ -80,8 +105,10 @@ class Server(LanguageServer):
 
 
 def serve(version: str) -> None:
-    """Speak with an editor over standard input and output until it ends."""
+    """Speak with an editor over standard input and output until it ends, and end the process with it."""
+    log_faults()
     make_server(version).start_io()
+    os._exit(0)  # at once: a check that is under way has nobody to tell
 
 
 def make_server(version: str) -> Server:
@@ -94,6 +121,10 @@ def make_server(version: str) -> Server:
 
 
 def _follow_texts(server: Server) -> None:
+    @server.feature(types.INITIALIZED)
+    def initialized(params: types.InitializedParams) -> None:
+        server.watch()
+
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def did_open(params: types.DidOpenTextDocumentParams) -> None:
         server.recheck(params.text_document.uri)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 
 from lsprotocol import types
 from pygls.workspace import TextDocument
@@ -14,17 +15,19 @@ from streamsched.dsl.files import TRACE_SUFFIX, ScheduleFile
 from streamsched.lsp.document import Document, Traces, read
 from streamsched.lsp.findings import findings
 from streamsched.lsp.places import Lines
+from streamsched.lsp.watching import Beside, beside
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """One version of an open schedule."""
+    """One version of an open schedule, as it is with what lies beside it."""
 
     uri: str
     version: int
     document: Document
     lines: Lines
     newline: str
+    beside: Beside = (None, "")
 
     @property
     def file(self) -> str:
@@ -39,24 +42,29 @@ class Open:
 
 @dataclass
 class Session:
-    """The state of one server."""
+    """The state of one server, which answers in one thread and checks in another."""
 
     traces: Traces = field(default_factory=Traces)
     opened: dict[str, Open] = field(default_factory=dict)
     found: dict[str, tuple[int, tuple[Diagnostic, ...]]] = field(default_factory=dict)
+    _reading: Lock = field(default_factory=Lock)
 
     def open(self, text: TextDocument) -> Open:
         """The schedule as it stands in the editor now."""
-        known = self.opened.get(text.uri)
         version = text.version or 0
-        if known is None or known.version != version:
-            known = self.opened[text.uri] = _read(text, version, self.traces)
+        with self._reading:  # the other thread waits for what it would else read, too
+            known = self.opened.get(text.uri)
+            if known is None or known.version != version:
+                known = self.opened[text.uri] = _read(text, version, self.traces)
         return known
 
-    def refresh(self, text: TextDocument) -> Open:
-        """The same, with what lies beside it looked at anew."""
-        self.opened.pop(text.uri, None)
-        return self.open(text)
+    def outdated(self, uri: str) -> bool:
+        """Whether what lies beside a schedule has changed since that was read; it is then forgotten."""
+        known = self.opened.get(uri)
+        if known is None or known.beside == beside(known.document.file):
+            return False
+        self.opened.pop(uri, None)
+        return True
 
     def close(self, uri: str) -> None:
         """Forget a schedule that is no longer open."""
@@ -83,6 +91,8 @@ def _read(text: TextDocument, version: int, traces: Traces) -> Open:
     plain = source.replace("\r\n", "\n").replace("\r", "\n")
     path = text.path or ""
     trace = path.removesuffix(".sched") + TRACE_SUFFIX if path else ""
-    document = read(ScheduleFile(path, plain, os.path.dirname(path), trace, newline), traces)
+    file = ScheduleFile(path, plain, os.path.dirname(path), trace, newline)
+    seen = beside(file)  # before it is read: what is written meanwhile is seen the next time
+    document = read(file, traces)
     lines = tuple(line + "\n" for line in plain.split("\n"))
-    return Open(text.uri, version, document, Lines(lines, text.position_codec), newline)
+    return Open(text.uri, version, document, Lines(lines, text.position_codec), newline, seen)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from streamsched.dsl.syntax.source import Source
-from streamsched.dsl.syntax.statements import Piece, cut
+from streamsched.dsl.syntax.statements import Piece, Remark, cut
 
 _WORD = re.compile(r"\w*$")
 _GOES_ON = tuple(",|&-.=>")
@@ -30,7 +30,7 @@ def typed(text: str, offset: int) -> Typed | None:
     """What is being typed at `offset` of `text`; None in a comment."""
     before = text[:offset]
     pieces = list(cut(Source(before, "")))
-    if pieces and not isinstance(pieces[-1], Piece) and pieces[-1].end == offset:
+    if any(piece.end == offset for piece in pieces if isinstance(piece, Remark)):
         return None
     last = next((piece for piece in reversed(pieces) if isinstance(piece, Piece)), None)
     so_far = "" if last is None or _ended(before, last) else before[last.start :]

@@ -24,6 +24,37 @@ def test_what_it_writes_lints_clean_and_is_formatted(project: Path, run: Run) ->
     assert run("lint", "new.sched") == run("fmt", "--check", "new.sched") == type(done)(0, "", "")
 
 
+NESTED = """
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(8, 8), nn.Linear(8, 8))
+
+    def forward(self, x):
+        return self.inner(x) + 1
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--fakes", "fakes.py"],
+        ["--world", "2"],
+        ["--leaf", "inner.0", "--leaf", "inner.1", "--world", "2", "--fakes", "fakes.py"],
+        ["--scope", "inner.*", "--class", "Linear", "--world", "2"],
+        ["-o", "sub/new.sched", "--world", "2", "--fakes", "fakes.py"],
+    ],
+)
+def test_its_trace_is_not_stale(words: list[str], project: Path, run: Run) -> None:
+    Path("fakes.py").write_text("")
+    Path("nested.py").write_text(NESTED)
+    output = "sub/new.sched" if "-o" in words else "new.sched"
+    assert run("init", "nested.py:Model", "--input", "x: f32[8, 8]", "-o", output, *words).code == 0
+    assert "stale-trace" not in run("lint", output).out
+
+
 def test_to_stdout(project: Path, run: Run) -> None:
     done = run("init", "model.py:Model", *INPUTS, "--name", "mine", "--target", "cuda")
     assert done.code == 0
@@ -41,13 +72,13 @@ def test_no_file_is_replaced(project: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        (["model.py:Modal", *INPUTS], 1, "did you mean `Model`?"),
-        (["model.py:Model"], 1, "in1"),
+        (["model.py:Modal", *INPUTS], 2, "did you mean `Model`?"),
+        (["model.py:Model"], 2, "in1"),
         (["model.py:Model", *INPUTS, "-o", "new.txt"], 2, "name it FILE.sched"),
         (["model.py:Model", *INPUTS, "-o", "nowhere/new.sched"], 2, "no folder nowhere"),
         (["model.py:Model", *INPUTS, "--inputs-from", "model.py:f"], 2, "not from both"),
         (["model.py:Model", *INPUTS, "--class", "Model"], 2, "give --scope too"),
-        (["model.py:Model", "--input", "x: f16[8"], 1, "syntax-error"),
+        (["model.py:Model", "--input", "x: f16[8"], 2, "syntax-error"),
     ],
 )
 def test_what_cannot_be_done(words: list[str], code: int, expected: str, project: Path, run: Run) -> None:
@@ -87,49 +118,3 @@ def test_from_code_with_streams(project: Path, run: Run) -> None:
 def test_a_model_or_code_with_streams(project: Path, run: Run) -> None:
     assert "name a model" in run("init", *INPUTS).err
     assert run("init", "model.py:Model", "--from", "model.py:Model", *INPUTS).code == 2
-
-
-NAMES_DEVICES = """
-import torch
-
-SCALE = torch.ones(8, device="cuda")
-
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.side = torch.cuda.Stream()
-        self.a = torch.ones(8, device="cuda")
-        self.b = torch.ones(8).cuda() + torch.ones(8, pin_memory=True).pin_memory().to("cuda:0", torch.float32)
-        self.c = torch.nn.Linear(8, 8).npu()
-        with torch.device("cuda"):
-            self.d = torch.ones(8)
-
-    def forward(self, x):
-        with torch.cuda.stream(self.side):
-            y = x + self.a + self.b
-        return y * self.c(x) + self.d
-
-class Copies(Model):
-    def forward(self, x):
-        return x.cuda() + 1
-
-def inputs():
-    return (torch.ones(8, 8, device="cuda"),)
-"""
-
-
-def test_a_model_built_on_a_device_that_is_not_here(project: Path, run: Run) -> None:
-    Path("built.py").write_text(NAMES_DEVICES)
-    done = run("init", "--from", "built.py:Model", "--inputs-from", "built.py:inputs", "-o", "new.sched")
-    assert done.code == 0 and "y on side\n" in Path("new.sched").read_text(), done
-    assert not hasattr(__import__("torch").nn.Module, "npu")
-    copies = run("init", "built.py:Copies", "--inputs-from", "built.py:inputs")
-    assert copies.code == 2 and "let the caller make copies from the host" in copies.err, copies
-
-
-def test_nothing_that_might_overlap(project: Path, run: Run) -> None:
-    Path("one.py").write_text(
-        "import torch\nclass One(torch.nn.Module):\n    def forward(self, x):\n        return x + 1\n"
-    )
-    done = run("init", "one.py:One", "--input", "x: f32[8]", "-o", "new.sched")
-    assert "and nothing that might overlap\n" in done.err and "comments" not in done.err, done

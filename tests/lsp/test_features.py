@@ -12,7 +12,11 @@ from tiny import EXAMPLES
 
 from streamsched.dsl.diagnostic import apply_edits
 from streamsched.dsl.files import read_schedule
+from streamsched.dsl.plan.index import Selection
+from streamsched.dsl.plan.select import Selecting
+from streamsched.dsl.syntax.formatter import format_selector
 from streamsched.dsl.syntax.parser import parse
+from streamsched.dsl.syntax.tree import DifferenceSelector, Selector
 from streamsched.lsp.completion import complete
 from streamsched.lsp.definition import definitions
 from streamsched.lsp.document import Document, Traces, read
@@ -79,6 +83,22 @@ def test_hover_tells_what_an_edge_orders(traces: Traces) -> None:
     assert "no sync" in hovered(document(traces), "expert bef^ore routed")
 
 
+def test_each_group_is_selected_once_for_all_requests(traces: Traces, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluated: list[str] = []
+    select = Selecting.select
+
+    def counted(self: Selecting, selector: Selector) -> Selection:
+        if isinstance(selector, DifferenceSelector):
+            evaluated.append(format_selector(selector))
+        return select(self, selector)
+
+    found = document(traces)
+    monkeypatch.setattr(Selecting, "select", counted)
+    for _ in range(3):
+        assert "before any of the 1 kernel of `merge`" in hovered(found, "expert -^> merge")
+    assert len(evaluated) == 1
+
+
 def test_hover_explains_words_and_rules(traces: Traces) -> None:
     assert "Gives a set of ops a name." in hovered(document(traces), "gr^oup expert")
     ignoring = document(traces, read_schedule(MOE).text + "# streamsched: ignore[ORD101] on purpose\n")
@@ -124,14 +144,29 @@ def test_hover_without_a_trace(traces: Traces, tmp_path: Path) -> None:
         ("device ", ["ascend910b1"]),
         ("device mine { aic 20, ", ["aic", "aiv", "mhz"]),
         ("batch ", ["expert", "routed", "merge", "module"]),
-        ("cost ", ["expert", "routed", "merge"]),
+        ("# streamsched: ignore[", ["CAP101"]),
+        ("expert -> merge  # streamsched: ignore[ORD101, ord10", ["ORD101", "ORD102"]),
     ],
 )
 def test_completion(traces: Traces, added: str, first: list[str]) -> None:
     assert offered(traces, added)[: len(first)] == first
 
 
-@pytest.mark.parametrize("added", ["# a", "group ", "group x ", "schedule a", "world "])
+@pytest.mark.parametrize(
+    "added",
+    [
+        "# a",
+        "expert -> merge  # a",
+        "# ignore[",
+        "# streamsched: ignore[ORD101] ",
+        "group ",
+        "group x ",
+        "schedule a",
+        "world ",
+        "cost",
+        "cost ",
+    ],
+)
 def test_nothing_is_offered_where_nothing_known_can_stand(traces: Traces, added: str) -> None:
     assert offered(traces, added) == []
 
