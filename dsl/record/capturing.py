@@ -29,6 +29,7 @@ class VirtualGraph:
         device = self.recorder_of.device
         _boundary(self.recorder_of, StepKind.CAPTURE_BEGIN)
         device.capturing = device.current
+        device.captures += 1
         self._begin = len(device.log.entries)
 
     def capture_end(self) -> None:
@@ -36,8 +37,11 @@ class VirtualGraph:
         device = self.recorder_of.device
         inside = device.log.entries[self._begin :]
         launched = [entry for entry in inside if entry.kind is StepKind.LAUNCH and entry.stream >= 0]
-        self._reads = tuple(dict.fromkeys(number for entry in launched for number in entry.reads))
-        self._writes = tuple(dict.fromkeys(number for entry in launched for number in entry.writes))
+        # What died in the capture is the graph's own: nobody else can name it, nor is given its memory.
+        dead = {entry.storage for entry in inside if entry.kind is StepKind.FREE}
+        own = {number for number in dead if self.recorder_of.memory.blocks[number].captured == device.captures}
+        self._reads = tuple(dict.fromkeys(n for entry in launched for n in entry.reads if n not in own))
+        self._writes = tuple(dict.fromkeys(n for entry in launched for n in entry.writes if n not in own))
         _boundary(self.recorder_of, StepKind.CAPTURE_END)
         device.capturing = NONE
         for stream in dict.fromkeys(entry.stream for entry in launched):  # nothing has run: none of it is left to do

@@ -26,7 +26,7 @@ class Block:
     on_host: bool = False
     pinned: bool = False
     shared: bool = False
-    captured: bool = False  # it belongs to a graph
+    captured: int = 0  # the number of the capture whose graph it belongs to, from 1; 0 for none
 
 
 class Memory:

@@ -17,7 +17,7 @@ from streamsched.dsl.record.launches import Launches
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block, Memory, nbytes
 from streamsched.dsl.record.operators import Operator, Operators, Parameter, tensors
-from streamsched.dsl.trace.model import NONE, StorageKind
+from streamsched.dsl.trace.model import StorageKind
 from streamsched.dsl.trace.tracing.assembly import effects
 
 
@@ -154,6 +154,7 @@ class Recorder:
         to_host = kind == "cpu"
         name = _first(self.device.places.bound()) or kind
         block = Block(name, StorageKind.OP, nbytes(made), self.device.current, to_host, to_host and not blocking)
+        block.captured = self.device.capture()
         self.memory.add(made, block)
         self._moved(source, made, kind, blocking)
 
@@ -210,7 +211,7 @@ class Recorder:
             name = names[index] if len(names) > 1 and index < len(names) else _first(names)
             name = name or called
             block = Block(name, StorageKind.OP, nbytes(tensor), self.device.current, not on_device)
-            block.captured = self.device.capturing != NONE
+            block.captured = self.device.capture()
             number = self.memory.add(tensor, block)
             if number is not None:
                 found.append(number)
@@ -238,6 +239,8 @@ class Recorder:
 
     def _died(self, number: int) -> None:
         block = self.memory.blocks[number]
+        if block.captured and block.captured != self.device.capture():
+            return  # it stays in the pool of its graph, and nothing but the graph is given it
         if not block.on_host and block.kind in (StorageKind.OP, StorageKind.INPUT):
             source = self.device.places.here() or self.device.log.last_source
             self.device.log.add(Entry(StepKind.FREE, block.home, block.name, storage=number, source=source))
