@@ -87,6 +87,7 @@ class Device:
         self.left: dict[int, Span | None] = {}  # by call: where the stream was set that is still current at its end
         self.owners: dict[int, Signal] = {}  # by event of the program's: the user's
         self.capturing = NONE
+        self.captures = 0  # how many have begun
         self.limits: list[tuple[int, bool]] = []  # the stream each limit was set on, and whether it names it
         self._waits: dict[tuple[int, Span | None], list[Entry]] = {}  # those that have found no record yet
         self._setter: tuple[CodeType, Span] | None = None
@@ -190,6 +191,10 @@ class Device:
             found.append(via.LIMIT_AROUND_BLOCK)
         return found
 
+    def capture(self) -> int:
+        """The number of the capture that is running, from 1; 0 for none."""
+        return 0 if self.capturing == NONE else self.captures
+
     # Events
 
     def add_event(self, words: tuple[str, ...] = ()) -> Signal:
@@ -272,6 +277,6 @@ class Device:
         """Name an event after the expression in the running call, if nothing did before."""
         if signal.name:
             return
-        call = self.places.call()
-        if call is not None:
-            signal.name = sources.receiver(call) or sources.argument(call)
+        call, frame = self.places.call(), self.places.frame()
+        if call is not None and frame is not None:
+            signal.name = sources.event_of(call, frame.f_locals)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 Extent: TypeAlias = tuple[int, int, int, int]
@@ -42,9 +43,19 @@ def texts_of(filename: str) -> Texts:
     return texts
 
 
-def receiver(call: ast.Call) -> str:
-    """The expression that a method is called on, as people name it; empty for a plain function."""
-    return _name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+_OF_STREAMS = frozenset({"wait_event", "record_event"})
+"""The methods of a stream that take an event."""
+
+
+def event_of(call: ast.Call, known: Mapping[str, object]) -> str:
+    """The event that a call records or waits for, as people name it; empty where nothing names it.
+
+    `known` are the variables there: of `self.e[i, "k"]` they tell which item it is.
+    """
+    node: ast.expr | None = next(iter((*call.args, *(keyword.value for keyword in call.keywords))), None)
+    if isinstance(call.func, ast.Attribute) and call.func.attr not in _OF_STREAMS:
+        node = call.func.value
+    return "" if node is None else _name(node) or _item(node, known)
 
 
 def argument(call: ast.Call, index: int = 0) -> str:
@@ -87,6 +98,22 @@ def _name(node: ast.expr) -> str:
         case ast.Attribute():
             return ast.unparse(node)
     return ""
+
+
+def _item(node: ast.expr, known: Mapping[str, object]) -> str:
+    """`self.x[0, "k"]` is called x[0, "k"], by the values of the variables in its key."""
+    if not isinstance(node, ast.Subscript):
+        return ""
+    holder = _name(node.value) or _item(node.value, known)
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    keys = [_key(part, known) for part in parts]
+    return f"{holder}[{', '.join(keys)}]" if holder and all(keys) else ""
+
+
+def _key(node: ast.expr, known: Mapping[str, object]) -> str:
+    """A number or a text as it is written; empty for anything else."""
+    value = node.value if isinstance(node, ast.Constant) else known.get(node.id) if isinstance(node, ast.Name) else None
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, int | str) else ""
 
 
 def _extent(node: ast.expr) -> Extent:

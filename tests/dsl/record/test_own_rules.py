@@ -287,3 +287,32 @@ def test_a_wait_for_the_last_call_s_record(found: Auditor) -> None:
         "return z",
     )
     assert found(forward(*lines), X) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "record", "name"),
+    [
+        ('{(i, k): torch.cuda.Event() for i in range(2) for k in "cm"}', 'self.e[i, "m"].record()', '`e[1, "m"]`'),
+        (
+            '{(i, k): torch.cuda.Event() for i in range(2) for k in "cm"}',
+            'main.record_event(self.e[i, "m"])',
+            '`e[1, "m"]`',
+        ),
+        ("[torch.cuda.Event(), torch.cuda.Event()]", "main.record_event(event=self.e[i])", "`e[1]`"),
+        ("[torch.cuda.Event(), torch.cuda.Event()]", "self.e[i].record(main)", "`e[1]`"),
+        ("[torch.cuda.Event(), torch.cuda.Event()]", "self.e[i].record(self.e and main)", "`e[1]`"),
+        ("[torch.cuda.Event(), torch.cuda.Event()]", "self.e[len(self.e) - 1].record(main)", "`event 4`"),
+        ("(torch.cuda.Event(), torch.cuda.Event())", "main.record_event(self.e[-1])", "`event 4`"),
+    ],
+)
+def test_events_in_a_container_have_names_of_their_own(found: Auditor, made: str, record: str, name: str) -> None:
+    """Never that of the stream that they are recorded on."""
+    twice = (
+        record.replace("main", "self.other") if "main" in record else f"with torch.cuda.stream(self.other): {record}"
+    )
+    source = forward(
+        "i = 1", record, "self.other.wait_stream(main)", twice, "main.wait_stream(self.other)", "return x + 1"
+    )
+    source = source.replace("        self.graph =", f"        self.e = {made}\n        self.graph =")
+    messages = [each.message for each in found(source, X, remarks=True) if each.code == "AUD105"]
+    assert messages == [f"{name} is recorded on `default`, then on `other`"]
