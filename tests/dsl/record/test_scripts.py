@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from streamsched.cli.main import main
-from streamsched.dsl.audit import Audited, audit_script
+from streamsched.dsl.audit import Audited, audit, audit_script
+from streamsched.dsl.auditing import auditing
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 SCRIPT = """
 import argparse
@@ -187,3 +189,38 @@ def test_a_script_for_an_npu(folder: Path) -> None:
     audited = audit_script("scripts/run.py", ("--steps", "2"), target="npu")
     assert audited.program is not None, audited.diagnostics
     assert RACE in [each.message for each in audited.diagnostics]
+
+
+BUILT = """
+import torch
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cache = torch.zeros(8, 8, device="cuda")
+        self.side = torch.cuda.Stream()
+
+    def forward(self, x):
+        with torch.cuda.stream(self.side):
+            y = self.cache + 1
+        torch.cuda.current_stream().wait_stream(self.side)
+        y.record_stream(torch.cuda.current_stream())
+        return x + y
+"""
+
+
+def test_only_a_script_shows_the_order_between_building_and_the_first_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What issues a model is taken to be complete before it is called, however the call is audited."""
+    monkeypatch.chdir(tmp_path)
+    Path("built.py").write_text(BUILT)
+    Path("script.py").write_text('import torch\nfrom built import M\nM()(torch.ones(8, 8, device="cuda"))\n')
+    assert audit("built.py:M", ("x: f32[8, 8]",)).diagnostics == ()
+    with auditing() as auditor:
+        namespace: dict[str, Any] = {}
+        exec(BUILT, namespace)
+        auditor(namespace["M"](), torch.ones(8, 8, device="cuda"))
+    assert auditor.diagnostics == ()
+    races = [each.message for each in audit_script("script.py").diagnostics if each.code == "ORD101"]
+    assert len(races) == 1 and "reads `cache`" in races[0], races
