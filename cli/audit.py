@@ -13,6 +13,7 @@ from streamsched.cli.reporting import Output, publish, with_output
 
 if TYPE_CHECKING:
     from streamsched.dsl.audit import Audited
+    from streamsched.dsl.program.steps import Program
 
 
 @click.command("audit", short_help="Check hand-written code that uses streams.")
@@ -98,20 +99,41 @@ def command(
         verbose=verbose,
         in_process=True,
     )
-    return _told(audited, model, output, choice)
+    return _told(audited, model, output, choice, calls)
 
 
-def _told(audited: Audited, model: str, output: Output, choice: Choice) -> int:
-    """Print what was found in the file of `model`, or in those that it imports. Returns the exit code."""
+def _told(audited: Audited, model: str, output: Output, choice: Choice, calls: int = 0) -> int:
+    """Print what was found in the file of `model`, or in those that it imports. Returns the exit code.
+
+    `calls` is how often it was called, 0 for a script.
+    """
     from streamsched.dsl.linting import tell_of_code
     from streamsched.dsl.pipeline import config_of
 
     file = model.rsplit(":", 1)[0]
     config, wrong = config_of(file)
-    found, complete = (*wrong, *audited.diagnostics), audited.program is not None and not wrong
-    told = tell_of_code(found, choice.over(config), [file], console.reader(audited.texts), complete)
+    found, read = (*wrong, *audited.diagnostics), console.reader(audited.texts)
+    told = tell_of_code(found, choice.over(config), [file], read, audited.program, well=not wrong)
     publish(told.left, told.found, audited.texts, output)
+    if audited.program is not None and not output.quiet and console.exit_code(told.left) == console.CLEAN:
+        console.say(f"clean: {_extent(audited.program)}{_times(calls)}")
     return output.exit_code(told.left) if audited.program is not None else console.ABNORMAL
+
+
+def _extent(program: Program) -> str:
+    """How much was checked: the ops that the user's code issued, and the streams that they ran on."""
+    from streamsched.dsl.program.steps import StepKind
+
+    streams = [step.stream for step in program.steps if step.kind is StepKind.LAUNCH and step.source is not None]
+    return f"{_many(len(streams), 'op')} on {_many(len(set(streams)), 'stream')}"
+
+
+def _times(calls: int) -> str:
+    return f" in {_many(calls, 'call')}" if calls else ""
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _is_script(model: str) -> bool:

@@ -57,7 +57,7 @@ class Auditor:
             raise ValueError("nothing was called: call the auditor with a forward() and its arguments")
         found = audited(self._recording)
         config, wrong = config_of(os.path.join(self._recording.device.places.base, "pyproject.toml"))
-        return tell_of_code((*wrong, *found), config, (), _read, complete=not wrong).left
+        return tell_of_code((*wrong, *found), config, (), _read, self.program, well=not wrong).left
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:

@@ -13,12 +13,13 @@ from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ScheduleFile
 from streamsched.dsl.linted import Linted
 from streamsched.dsl.pipeline import Loaded, Progress, load_file, load_open, rule_codes
-from streamsched.dsl.suppress import MARK, in_python, in_schedule
+from streamsched.dsl.suppress import MARK, Ignore, in_python, in_schedule
 from streamsched.dsl.syntax.tree import DeviceFileStatement
 from streamsched.dsl.told import Told, tell
 
 if TYPE_CHECKING:
     from streamsched.dsl.plan.index import TraceIndex
+    from streamsched.dsl.program.steps import Program
     from streamsched.dsl.trace.store import Loaded as Saved
 
 MOST_STEPS = 500
@@ -97,11 +98,22 @@ def tell_of_code(
     config: Config,
     files: Iterable[str],
     read: Callable[[str], str | None],
-    complete: bool,
+    program: Program | None,
+    well: bool,
 ) -> Told:
-    """What to tell of hand-written code that lies in `files`; comments in these and where findings are count."""
+    """What to tell of hand-written code that lies in `files`; comments in these and where findings are count.
+
+    `program` is what was recorded, None where the code could not be run, and `well` says that the settings could be
+    read. A comment is called unused only where its statement has issued something: no run tells of the others.
+    """
     found = tuple(diagnostics)
     named = dict.fromkeys((*files, *(diagnostic.span.file for diagnostic in found)))
     texts = {file: read(file) for file in named if file.endswith(".py")}
     ignores = [ignore for file, text in texts.items() if text for ignore in in_python(text, file)]
-    return tell(found, config, ignores, complete, rule_codes)
+    places = (program.span, *(step.source for step in program.steps if step.source is not None)) if program else ()
+    ran = {(place.file, place.line) for place in places}
+
+    def has_run(ignore: Ignore) -> bool:
+        return any((ignore.span.file, line) in ran for line in range(ignore.first, ignore.last + 1))
+
+    return tell(found, config, ignores, program is not None and well, rule_codes, has_run)

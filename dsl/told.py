@@ -30,18 +30,19 @@ def tell(
     ignores: Sequence[Ignore],
     complete: bool,
     known: Callable[[], Collection[str]],
+    ran: Callable[[Ignore], bool] = lambda _: True,
 ) -> Told:
     """What to tell of `diagnostics`.
 
     `complete` says that every rule had its say. Where an error kept the rest from being checked, errors are told
     whatever the settings and comments say, in their own severity: silence would look like a clean schedule. `known`
-    gives the codes of all rules.
+    gives the codes of all rules. Of comments that suppress nothing, those are told for which `ran` holds.
     """
     everything = tuple(diagnostics)
     stops = {d for d in everything if d.severity is Severity.ERROR} if not complete else set()
     found = tuple(d if d in stops else config.graded(d) for d in everything)
     suppressed = suppress((d for d in found if d not in stops), ignores)
-    unused = suppressed.unused if complete else ()
+    unused = [(ignore, code) for ignore, code in suppressed.unused if ran(ignore)] if complete else []
     remarks = tuple(config.graded(d) for d in _on_comments(ignores, unused, known)) if ignores else ()
     kept = {d for d in (*suppressed.left, *remarks) if config.selects(d.code, d.span.file)} | stops
     return Told(found + remarks, tuple(d for d in (*found, *remarks) if d in kept), frozenset(stops))

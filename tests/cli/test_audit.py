@@ -103,3 +103,53 @@ def test_settings_and_options(model: Path, capsys: pytest.CaptureFixture[str]) -
     settings.write_text("[tool.streamsched]\nignroe = []\n")
     assert main([*words, "--ignore", "ORD,CFG"]) == 1
     assert "there is no setting `ignroe`" in capsys.readouterr().out
+
+
+BRANCHES = """
+import torch
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.cuda.Stream()
+
+    def other(self, x):
+        return x * 5  # streamsched: ignore[ORD101] the caller waits
+
+    def forward(self, x):
+        main = torch.cuda.current_stream()
+        self.side.wait_stream(main)
+        with torch.cuda.stream(self.side):
+            y = x + 1
+        if x.shape[0] > 4:
+            return y + x  # streamsched: ignore[ORD101] the caller waits
+        main.wait_stream(self.side)
+        y.record_stream(main)
+        return y * 2{comment}
+"""
+
+
+def test_a_comment_on_what_did_not_run_is_not_called_unused(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model.write_text(BRANCHES.format(comment=""))
+    words = ["audit", "model.py:Model", "--output-format", "concise", "--input"]
+    assert main([*words, "x: f32[4, 4]"]) == 0
+    assert main([*words, "x: f32[8, 4]"]) == 0
+    assert capsys.readouterr().out == ""
+    model.write_text(BRANCHES.format(comment="  # streamsched: ignore[ORD101] long mended"))
+    assert main([*words, "x: f32[8, 4]"]) == 0
+    assert main([*words, "x: f32[4, 4]"]) == 1
+    assert "model.py:21:23: warning SUP101" in capsys.readouterr().out
+
+
+def test_a_clean_audit_says_how_much_was_checked(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model.write_text(BRANCHES.format(comment=""))
+    words = ["audit", "model.py:Model", "--input", "x: f32[4, 4]"]
+    assert main(words) == 0
+    assert tuple(capsys.readouterr()) == ("", "clean: 4 ops on 2 streams in 2 calls\n")
+    assert main([*words, "--calls", "1", "-q"]) == 0
+    assert tuple(capsys.readouterr()) == ("", "")
+    assert main([*words, "--calls", "1", "--ignore", "ORD"]) == 0
+    assert capsys.readouterr().err == "clean: 2 ops on 2 streams in 1 call\n"
+    model.write_text(BRANCHES.format(comment="").replace("main.wait_stream(self.side)", "pass"))
+    assert main(words) == 1
+    assert "clean" not in capsys.readouterr().err
