@@ -18,6 +18,7 @@ from streamsched.codegen.forward.statements import write_statements
 from streamsched.codegen.forward.units import units
 from streamsched.codegen.guards.check import last_name
 from streamsched.codegen.guards.checks import checks
+from streamsched.codegen.guards.plain import ALTERED
 from streamsched.codegen.spell.arguments import spell_literal
 from streamsched.codegen.targets import TARGETS, Target
 from streamsched.dsl.globs import compile_glob
@@ -40,7 +41,7 @@ def generate(program: Program, target: str) -> str:
     assert trace is not None, "only a program over a trace can be generated"
     program, trace = without_clashes(program, trace)
     folding = fold(program, trace)
-    guards = checks(trace, folding)
+    guards = checks(trace, folding, spelling.device)
     printed = units(program, trace, folding)
     names = assign_names(program, trace, printed)
     functions = called_as_functions(program) if spelling.compile else frozenset[int]()
@@ -66,6 +67,7 @@ def generate(program: Program, target: str) -> str:
         imports=_imports(spelling, statements.imports),
         forward=lines,
         mismatch=mismatch_def(trace.parameters, guards),
+        altered=any(check.by == ALTERED for check in guards),
         lists=any(check.traced.startswith("[") for check in guards),
         streams=[
             {"name": program.streams[stream].name, "priority": _priority(program.streams[stream].priority)}

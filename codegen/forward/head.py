@@ -22,7 +22,7 @@ def guarded_def(parameters: tuple[Parameter, ...], schedule: str) -> list[str]:
 
 def mismatch_def(parameters: tuple[Parameter, ...], checks: tuple[Check, ...]) -> list[str]:
     """The function that holds a call against the traced one."""
-    calls = [f"_differs({check.what!r}, {check.found}, {check.traced})" for check in checks]
+    calls = [f"{check.by}({check.what!r}, {check.found}, {check.traced})" for check in checks]
     return [
         *pretty_def("_mismatch", _declared(parameters)),
         '    """In words, the first difference of a call from the traced one; "" if none."""',

@@ -10,14 +10,15 @@ _CLASS = ".__class__.__name__"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison: `found` and `traced` are Python expressions. `what` names the part for people, and `said` is the
-    line about it in the head of the file.
+    """One comparison: `found` and `traced` are Python expressions. `what` names the part for people, `said` is the line
+    about it in the head of the file, and `by` the function of the file that compares.
     """
 
     what: str
     found: str
     traced: str
     said: str
+    by: str = "_differs"
 
 
 def is_constant(expression: str, text: str) -> Check:

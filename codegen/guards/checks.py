@@ -13,13 +13,14 @@ from streamsched.codegen.guards.check import Check, is_constant
 from streamsched.codegen.guards.group_sizes import group_sizes
 from streamsched.codegen.guards.lists import grouped, lengths
 from streamsched.codegen.guards.modules import OWN, changing, constants, dtypes, flags
+from streamsched.codegen.guards.plain import plain
 from streamsched.codegen.guards.tensors import is_within
 from streamsched.dsl.trace.model import Trace
 
 
-def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
-    """What a call must have in common with the traced one: the module's modes, the arguments in their order, and the
-    dtypes of the parameters.
+def checks(trace: Trace, folding: Folding, device: str) -> tuple[Check, ...]:
+    """What a call must have in common with the traced one: the modes, the modules, the arguments in their order, and
+    the dtypes of the parameters. `device` is the type of device whose autocast would cast.
     """
     arguments = Arguments(trace)
     for name, argument in given(trace):
@@ -29,7 +30,9 @@ def checks(trace: Trace, folding: Folding) -> tuple[Check, ...]:
         if not assignment.target.startswith(OWN):
             arguments.add_replaced(assignment)
     return (
-        is_constant("self.training", "False"),
+        Check("self.training", "self.training", "False", ""),  # the head of the file says both modes in words
+        Check("torch.autocast", f'torch.is_autocast_enabled("{device}")', "False", ""),
+        *plain(trace, folding),
         *dict.fromkeys((*flags(trace, folding), *constants(trace, folding), *changing(trace, folding))),
         *grouped(dict.fromkeys(arguments.found), lengths(trace, arguments.found)),
         *map(is_within, trace.dims),

@@ -27,6 +27,11 @@ class Target:
         """Whether the code runs on several streams."""
         return bool(self.module)
 
+    @property
+    def device(self) -> str:
+        """The type of its devices, as torch names it."""
+        return self.module.removeprefix("torch.") or "cpu"
+
     def contexts(self, stream: Stream, name: str) -> tuple[str, ...]:
         """The context managers that put code on `stream`, outermost first. `name` is empty for the default stream.
 

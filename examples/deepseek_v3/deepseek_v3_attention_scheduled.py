@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of transformers.models.deepseek_v3.modeling_deepseek_v3.DeepseekV3Attention.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - self.q_lora_rank is None = False
 - self.config.rope_interleave = True
 - self.q_proj = None
@@ -181,6 +180,7 @@ def _mismatch(
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs("self.q_lora_rank is None", self.q_lora_rank is None, False)
             or _differs(
                 "self.config.rope_interleave", self.config.rope_interleave, True

@@ -4,8 +4,8 @@
 # streamsched: 0.1.0
 """The scheduled forward() of transformers.models.deepseek_v3.modeling_deepseek_v3.DeepseekV3DecoderLayer.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
+- self.mlp: DeepseekV3MoE, without hooks
 - hidden_states: bfloat16[1, 1, 7168]
 - attention_mask: bool[1, 1, 1, 1]
 - position_ids: int64[1, 1]
@@ -168,6 +168,8 @@ def _mismatch(
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
+            or _altered("self.mlp", self.mlp, "DeepseekV3MoE")
             or _differs("hidden_states", hidden_states, (torch.bfloat16, 1, 1, 7168))
             or _differs("attention_mask", attention_mask, (torch.bool, 1, 1, 1, 1))
             or _differs("position_ids", position_ids, (torch.int64, 1, 1))
@@ -205,6 +207,17 @@ def _differs(what, found, traced):
     found = _layout(found)
     same = _kinds(found) == _kinds(traced) and found == traced
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
+
+
+def _altered(path, module, traced):
+    """In words, how a module whose ops are in forward() is not the traced one; "" if it is."""
+    if traced and type(module).__name__ != traced:
+        return f"{path} is of class {type(module).__name__}, traced with {traced}"
+    if module.training:
+        return f"{path} is in training mode"
+    if module._forward_hooks or module._forward_pre_hooks:
+        return f"{path} has forward hooks"
+    return f"{path} has a forward() of its own" if "forward" in vars(module) else ""
 
 
 def _layout(value):

@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of transformers.models.deepseek_v3.modeling_deepseek_v3.DeepseekV3MoE.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - hidden_states: bfloat16[1, 1, 7168]
 - self.gate.weight: float32
 - self.experts.down_proj: bfloat16
@@ -112,6 +111,7 @@ def _mismatch(self, hidden_states):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs("hidden_states", hidden_states, (torch.bfloat16, 1, 1, 7168))
             or _differs("self.gate.weight", self.gate.weight.dtype, torch.float32)
             or _differs(

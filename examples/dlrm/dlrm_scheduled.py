@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of model.DLRM.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - dense: float32[2048, 13]
 - indices: int64[8, 2048, 4]
 - self.bottom[0].bias: float32
@@ -115,6 +114,7 @@ def _mismatch(self, dense, indices):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs("dense", dense, (torch.float32, 2048, 13))
             or _differs("indices", indices, (torch.int64, 8, 2048, 4))
             or _differs("self.bottom[0].bias", self.bottom[0].bias.dtype, torch.float32)

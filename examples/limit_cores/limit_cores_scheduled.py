@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of model.Model.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - in1: float16[1000, 1000]
 - in2: float16[1000, 1000]
 - in3: float16[1000, 1000]
@@ -103,6 +102,7 @@ def _mismatch(self, in1, in2, in3, in4):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs("in1", in1, (torch.float16, 1000, 1000))
             or _differs("in2", in2, (torch.float16, 1000, 1000))
             or _differs("in3", in3, (torch.float16, 1000, 1000))

@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of transformers.models.qwen3_moe.modeling_qwen3_moe.Qwen3MoeAttention.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - self.config._attn_implementation = "sdpa"
 - self.sliding_window = None
 - self.head_dim = 128
@@ -165,6 +164,7 @@ def _mismatch(
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs(
                 "self.config._attn_implementation",
                 self.config._attn_implementation,

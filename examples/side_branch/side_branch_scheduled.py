@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of model.Model.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - x: float16[1000, 1000]
 
 Any other call runs the forward() that was there before; after `apply(model, strict=True)` it raises.
@@ -100,8 +99,10 @@ def compile(model, strict=False, **options):
 def _mismatch(self, x):
     """In words, the first difference of a call from the traced one; "" if none."""
     try:
-        differs = _differs("self.training", self.training, False) or _differs(
-            "x", x, (torch.float16, 1000, 1000)
+        differs = (
+            _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
+            or _differs("x", x, (torch.float16, 1000, 1000))
         )
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         differs = f"what was traced is missing: {error!r}"

@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of model.TensorParallelMoE.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - hidden_states: bfloat16[8, 2048]
 - self.experts.down: bfloat16
 
@@ -106,6 +105,7 @@ def _mismatch(self, hidden_states):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs("hidden_states", hidden_states, (torch.bfloat16, 8, 2048))
             or _differs("self.experts.down", self.experts.down.dtype, torch.bfloat16)
         )

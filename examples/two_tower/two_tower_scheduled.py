@@ -4,8 +4,7 @@
 # streamsched: 0.1.0
 """The scheduled forward() of model.TwoTower.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - user_ids: int64[64, 16]
 - item_ids: int64[64, 16]
 - self.scale: float32
@@ -106,6 +105,7 @@ def _mismatch(self, user_ids, item_ids):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("npu"), False)
             or _differs("user_ids", user_ids, (torch.int64, 64, 16))
             or _differs("item_ids", item_ids, (torch.int64, 64, 16))
             or _differs("self.scale", self.scale.dtype, torch.float32)

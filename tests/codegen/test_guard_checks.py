@@ -59,7 +59,7 @@ def trace_of(*given: tuple[str, Argument], **changes: Any) -> Trace:
 
 def texts(trace: Trace) -> list[str]:
     """What is compared, with what; the first, self.training, left out."""
-    return [f"{c.found} == {c.traced}" for c in checks(trace, Folding((NONE,) * len(trace.ops)))[1:]]
+    return [f"{c.found} == {c.traced}" for c in checks(trace, Folding((NONE,) * len(trace.ops)), "cpu")[2:]]
 
 
 X, Y, Z = Ref(0), Ref(1), Ref(2)

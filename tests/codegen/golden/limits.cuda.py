@@ -4,8 +4,7 @@
 # streamsched: unknown
 """The scheduled forward() of model.Model.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - x: float32[8, 8]
 - y: float32[8, 8]
 
@@ -95,6 +94,7 @@ def _mismatch(self, x, y):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("cuda"), False)
             or _differs("x", x, (torch.float32, 8, 8))
             or _differs("y", y, (torch.float32, 8, 8))
         )

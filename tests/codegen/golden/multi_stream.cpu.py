@@ -4,8 +4,7 @@
 # streamsched: unknown
 """The scheduled forward() of model.Model.
 
-It is for inference, and for calls like the one that was traced:
-- self.training = False
+It is for inference, without torch.autocast, and for calls like the one that was traced:
 - in1: float32[8, 8]
 - in2: float32[8, 8]
 - in3: float32[8, 8]
@@ -90,6 +89,7 @@ def _mismatch(self, in1, in2, in3, in4):
     try:
         differs = (
             _differs("self.training", self.training, False)
+            or _differs("torch.autocast", torch.is_autocast_enabled("cpu"), False)
             or _differs("in1", in1, (torch.float32, 8, 8))
             or _differs("in2", in2, (torch.float32, 8, 8))
             or _differs("in3", in3, (torch.float32, 8, 8))
