@@ -1,8 +1,9 @@
 """A program as what its device does: tasks, and what each must wait for.
 
 The host issues steps in order; the device is free to run them in any order that stream order and waits allow. A freed
-block is overwritten as early as the allocator may hand it out again: with the next task on its home stream, or, after
-a `record_stream`, once the work that was issued on the recorded streams is complete.
+block is overwritten as early as the allocator may hand it out again: with the next task on its home stream. After a
+`record_stream` that task gets it only where the work is complete that was issued on the recorded streams by the time of
+the free: it may then be a later task, but never an earlier one, so that the block is safe from what that task waits for.
 """
 
 from __future__ import annotations
@@ -36,6 +37,15 @@ class Task:
     overwrites: tuple[tuple[int, int], ...] = ()  # (call, step of the free)
 
 
+@dataclass(frozen=True, slots=True)
+class _Freed:
+    """A freed block of `call`: the step of the free, and for a recorded one the tasks that must be complete (or None)."""
+
+    call: int
+    step: int
+    after: tuple[int, ...] | None
+
+
 @dataclass
 class _Builder:
     """The tasks of several calls in a row, as they are issued."""
@@ -44,7 +54,7 @@ class _Builder:
     tasks: list[Task]
     last: dict[int, int]  # by stream: its latest task
     pending: dict[int, list[int]]  # by stream: what its next task must follow besides, from waits
-    freed: dict[int, list[tuple[int, int]]]  # by stream: blocks that its next task may get
+    freed: dict[int, list[_Freed]]  # by stream: blocks that its next task may get
 
     def call(self, number: int) -> None:
         """Issue one call of the program."""
@@ -69,19 +79,26 @@ class _Builder:
                 self._free(number, index, step.stream, used.get(step.storage, ()))
 
     def _run(self, number: int, index: int, stream: int, issuer: int) -> None:
-        blocks = tuple(self.freed.pop(issuer, ()))
-        self._add(Task(TaskKind.RUN, number, index, stream, self._after(stream), blocks), stream)
+        after = self._after(stream)
+        blocks = self.freed.pop(issuer, ())
+        for block in blocks:
+            if block.after is not None:
+                ready = tuple(sorted({*after, *block.after}))
+                frees = ((block.call, block.step),)
+                self.tasks.append(Task(TaskKind.OVERWRITE, block.call, block.step, issuer, ready, frees))
+        owned = tuple((block.call, block.step) for block in blocks if block.after is None)
+        self._add(Task(TaskKind.RUN, number, index, stream, after, owned), stream)
 
     def _fence(self, number: int, index: int, stream: int) -> None:
         """A record behind a wait with no task between them: a task that does nothing stands for both."""
         self._add(Task(TaskKind.RUN, number, index, stream, self._after(stream)), stream)
 
     def _free(self, number: int, index: int, home: int, recorded: Sequence[int]) -> None:
-        if not recorded:
-            self.freed.setdefault(home, []).append((number, index))
-            return
-        after = {self.last[stream] for stream in (home, *recorded) if stream in self.last}
-        self.tasks.append(Task(TaskKind.OVERWRITE, number, index, home, tuple(sorted(after)), ((number, index),)))
+        after: set[int] | None = None
+        if recorded:
+            after = {self.last[stream] for stream in (home, *recorded) if stream in self.last}
+            after.update(task for stream in recorded for task in self.pending.get(stream, ()))
+        self.freed.setdefault(home, []).append(_Freed(number, index, None if after is None else tuple(after)))
 
     def _after(self, stream: int) -> tuple[int, ...]:
         previous = [self.last[stream]] if stream in self.last else []

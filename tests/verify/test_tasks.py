@@ -38,6 +38,24 @@ def test_a_recorded_block_is_overwritten_when_its_user_is_done(branch: Program) 
     assert names(branch, "last").index("overwrite a") == names(branch, "last").index("b") + 1
 
 
+def test_a_recorded_block_is_safe_until_its_home_stream_has_waited_for_the_other_user() -> None:
+    t = TraceBuilder()
+    t.input("x")
+    t.kernel("a", "x")
+    t.kernel("b", "a")
+    t.kernel("c", "a")
+    t.kernel("d", "c")
+    t.kernel("e", "b", "d")
+    program = program_of('stream s, r\nvalue "b" on s\nvalue "c" on r\nsync auto\n', t.build("e"), "npu")
+    recorded = [s for s in program.steps if s.kind is StepKind.RECORD_STREAM]
+    assert [(s.name, program.streams[s.stream].name) for s in recorded] == [("a", "s")]
+    for order in orders(10, 1):
+        tasks = tasks_of(program, 1)
+        ran = [(tasks[i].kind, program.steps[tasks[i].step].name) for i in execution(tasks, order)]
+        overwritten = ran.index((TaskKind.OVERWRITE, "a"))
+        assert overwritten > ran.index((TaskKind.RUN, "b")) and overwritten > ran.index((TaskKind.RUN, "c")), order.name
+
+
 def test_an_unrecorded_block_goes_to_the_next_task_on_its_home_stream(branch: Program) -> None:
     record = next(i for i, s in enumerate(branch.steps) if s.kind is StepKind.RECORD_STREAM)
     thinned = without(branch, record)
