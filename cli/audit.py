@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from streamsched.cli import console, files
 from streamsched.cli.choosing import Choice, with_choice
+from streamsched.cli.option_values import refuse_bad_values
 from streamsched.cli.reporting import Output, publish, with_output
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _told(audited: Audited, model: str, output: Output, choice: Choice, calls: i
     from streamsched.dsl.linting import tell_of_code
     from streamsched.dsl.pipeline import config_of
 
+    refuse_bad_values(audited.diagnostics)
     file = model.rsplit(":", 1)[0]
     config, wrong = config_of(file)
     found, read = (*wrong, *audited.diagnostics), console.reader(audited.texts)

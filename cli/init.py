@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamsched.cli import console, files
+from streamsched.cli.option_values import refuse_bad_values
 from streamsched.dsl.files import STDIN, SUFFIX, TRACE_SUFFIX
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def command(
     )
     with console.tracing() as progress:
         drafted = draft(wanted, verbose=verbose, progress=progress)
+    refuse_bad_values(drafted.diagnostics)
     console.print_report(console.worth_telling(drafted.diagnostics), drafted.texts, sys.stderr)
     if drafted.text is None or drafted.trace is None:
         return console.ABNORMAL

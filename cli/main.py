@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import opcode
 import os
 import sys
 from collections.abc import Sequence
@@ -99,7 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):
         _discard_output()  # the reader has gone, as `head` goes; click exits where it notices first
         return CLEAN
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
+        _say_who_raised(error.__cause__ or error)  # click puts its own in place of Python's
         return INTERRUPTED
     except click.ClickException as error:
         error.show()
@@ -112,6 +114,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _internal_error(error, words)
     return code if isinstance(code, int) else CLEAN
+
+
+def _say_who_raised(error: BaseException) -> None:
+    """Say where code raised an interruption itself; Ctrl-C comes from no statement, and needs no words."""
+    if not isinstance(error, KeyboardInterrupt):
+        return
+    entry = error.__traceback__
+    while entry is not None and entry.tb_next is not None:
+        entry = entry.tb_next
+    if entry is None:
+        return
+    code = entry.tb_frame.f_code
+    if opcode.opname[code.co_code[entry.tb_lasti]] == "RAISE_VARARGS":
+        say(f"error: {code.co_qualname}() raises KeyboardInterrupt at {code.co_filename}:{entry.tb_lineno}")
 
 
 def _discard_output() -> None:

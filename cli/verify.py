@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streamsched.cli import console
+from streamsched.cli.option_values import refuse_bad_values
 
 if TYPE_CHECKING:
     from streamsched.dsl.diagnostic import Diagnostic
@@ -100,6 +101,7 @@ def command(
         for schedule in schedules:
             loaded.append(load(schedule, target=target, instead=instead, verbose=verbose, progress=progress))
     for each in loaded:
+        refuse_bad_values(each.diagnostics)
         if each.failed and engine == "cpu":
             _refuse_npu_model(each)
         _report(each, console.worth_telling(remarks_on(each)))

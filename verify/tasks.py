@@ -3,7 +3,7 @@
 The host issues steps in order; the device is free to run them in any order that stream order and waits allow. A freed
 block is overwritten as early as the allocator may hand it out again: with the next task on its home stream. After a
 `record_stream` that task gets it only where the work is complete that was issued on the recorded streams by the time of
-the free: it may then be a later task, but never an earlier one, so that the block is safe from what that task waits for.
+the free: a later task may get it instead, but no earlier one, so that what this task waits for is over.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class _Freed:
-    """A freed block of `call`: the step of the free, and for a recorded one the tasks that must be complete (or None)."""
+    """A freed block: the step of the free, and, after a `record_stream`, the tasks that must be complete; else None."""
 
     call: int
     step: int

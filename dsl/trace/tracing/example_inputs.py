@@ -17,7 +17,7 @@ from streamsched.dsl.trace.request import DTYPES, TraceRequest
 from streamsched.dsl.trace.tracing.accelerator import on_meta
 from streamsched.dsl.trace.tracing.dims.symbols import Dims
 from streamsched.dsl.trace.tracing.known import KnownNumbers
-from streamsched.dsl.trace.tracing.loader import Session, find_attribute, raised
+from streamsched.dsl.trace.tracing.loader import Session, find_attribute, kind, raised
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _called(session: Session, file: str, attribute: str, span: Span, device: str
         return Inputs(made, {}, known)
     return model_rules.wrong_inputs(
         span,
-        f'"{file}:{attribute}" returns a {type(made).__name__}',
+        f'"{file}:{attribute}" returns {kind(made)}',
         (),
         "return a tuple (the positional arguments), a dict (the keyword arguments), or a pair of both",
     )
@@ -102,13 +102,24 @@ def _check(model: torch.nn.Module, inputs: Inputs, span: Span) -> Diagnostic | N
     spelled = f"forward({', '.join(map(str, signature.parameters.values()))})"
     for name in inputs.kwargs:
         if name not in signature.parameters and not takes_any:
-            advice = did_you_mean(name, names) or f"its parameters are {', '.join(names)}"
+            advice = did_you_mean(name, names) or _advice(signature)
             return model_rules.wrong_inputs(span, f"input `{name}` is no parameter of {spelled}", (), advice)
     try:
         signature.bind(*inputs.args, **inputs.kwargs)
     except TypeError as error:
         return model_rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
     return None
+
+
+def _advice(signature: inspect.Signature) -> str:
+    """What to write for an input that is no parameter, and none is named nearly so."""
+    parameters = signature.parameters.values()
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return (
+            "what it takes has no name: give it with `inputs from`, a function that returns the positional arguments "
+            "in a tuple"
+        )
+    return f"its parameters are {', '.join(signature.parameters)}" if parameters else "it takes no arguments"
 
 
 def by_position(model: torch.nn.Module, inputs: Inputs) -> Inputs:

@@ -92,9 +92,7 @@ def _build(session: Session, target: object, device: str) -> torch.nn.Module | D
     request = session.request
     spelled = f'"{request.file}:{request.attribute}"'
     if not callable(target):
-        return model_rules.not_a_module(
-            request.model_span, f"{spelled} is a {type(target).__name__}, not a torch.nn.Module"
-        )
+        return model_rules.not_a_module(request.model_span, f"{spelled} is {kind(target)}, not a torch.nn.Module")
     missing = required(target)
     if missing:
         return model_rules.not_a_module(
@@ -106,10 +104,16 @@ def _build(session: Session, target: object, device: str) -> torch.nn.Module | D
     except (Exception, SystemExit) as error:
         return raised(session, error, request.model_span, f"{spelled} cannot be built")
     if not isinstance(built, torch.nn.Module):
-        return model_rules.not_a_module(
-            request.model_span, f"{spelled} returns a {type(built).__name__}, not a torch.nn.Module"
-        )
+        return model_rules.not_a_module(request.model_span, f"{spelled} returns {kind(built)}, not a torch.nn.Module")
     return built
+
+
+def kind(value: object) -> str:
+    """What an object is, in words: "an int"."""
+    name = type(value).__name__
+    if value is None:
+        return "None"
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 
 def required(target: Any) -> list[str]:

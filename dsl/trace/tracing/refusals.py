@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from types import CodeType
 
+from torch.nn.parameter import is_lazy
+
 from streamsched.dsl.diagnostic import Diagnostic, Related
 from streamsched.dsl.trace import collective_rules, model_rules, refusal_rules
 from streamsched.dsl.trace.tracing import failures, world
@@ -34,6 +36,10 @@ _MOVES_ADVICE = (
     "copies from the host, and give them to forward()"
 )
 _CONVERTS_ADVICE = "convert the model before it is traced, and leave the weights alone in forward()"
+_LAZY_ADVICE = (
+    "call the model once, with inputs of the sizes that it is for, where it is built: "
+    "`model = Model(); model(torch.zeros(4, 8)); return model`; or make the module with its sizes"
+)
 NO_SEQUENCE = "which does not trace into one sequence of ops"
 _CONSTRUCT_WORDS = (
     "higher order",
@@ -109,6 +115,8 @@ def _construct(
         return remedies.blind_leaf(recorder, chain, related, notes) or refusal_rules.unsupported_construct(
             span, message, related, notes, remedies.LEAF_ADVICE, fix
         )
+    if "uninitialized parameter" in text:
+        return refusal_rules.unsupported_construct(span, _lazy_words(recorder), related, notes, _LAZY_ADVICE)
     if "Couldn't swap" in text:
         message = f"forward() converts the weights of a module{at}"
         return refusal_rules.unsupported_construct(span, message, related, notes, _CONVERTS_ADVICE)
@@ -127,6 +135,7 @@ def _raised(
         or remedies.picky_kernel(session, recorder, chain)
         or remedies.meta_refused(session, recorder, chain)
         or (_MOVES_ADVICE if any(word in str(e) for e in chain for word in _MOVES_WORDS) else None)
+        or remedies.no_data(session, recorder, chain)
     )
     message = f"forward() raises{_statement_words(related)}: {failures.cause(error)}"
     return refusal_rules.forward_raises(session.request.model_span, message, related, notes, told)
@@ -203,6 +212,16 @@ def _where(session: Session, forward: CodeType | None, error: BaseException) -> 
 
 def _statement_words(related: tuple[Related, ...]) -> str:
     return f" at {related[0].span.file}:{related[0].span.line}" if related else ""
+
+
+def _lazy_words(recorder: Recorder) -> str:
+    """That parameters have no shapes yet, and those of which module."""
+    lazy = (
+        f": `{path}` is a {type(module).__name__}"
+        for path, module in recorder.leaves.root.named_modules()
+        if any(map(is_lazy, module.parameters(recurse=False)))
+    )
+    return f"the model has parameters without a shape, which a first call gives them{next(lazy, '')}"
 
 
 def _in_words(text: str) -> str | None:

@@ -15,6 +15,7 @@ from streamsched.dsl.trace.tracing.loader import Session
 from streamsched.dsl.trace.tracing.npu_stub import NoFakeError
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 
+_TORCH_OWN = ("aten::", "prims::")
 _LIKE_FIRST = "torch:empty_like"
 _FUNCTION_WORDS = (
     "`torch:empty_like` says that it returns a tensor like its first argument; for other results name a function "
@@ -128,10 +129,30 @@ def missing_fake(
         return None
     name = found[1]
     fix = leaf_instead(session, recorder, chain)
-    leaf = f"; or {fix.message}" if fix is not None else ""
-    advice = f'register one with `@torch.library.register_fake("{name}")`{leaf}'
+    advice = _leaf_words(fix) if name.startswith(_TORCH_OWN) else _fake_words(name, fix)
     message = f"the op `{name}` has no fake implementation, which says what it returns for tensors without data"
     return leaf_rules.missing_fake(session.request.model_span, message, related, notes, advice, fix)
+
+
+def _fake_words(name: str, leaf: Fix | None) -> str:
+    alternative = f"; or {leaf.message}" if leaf is not None else ""
+    return f'register one with `@torch.library.register_fake("{name}")`{alternative}'
+
+
+def _leaf_words(leaf: Fix | None) -> str:
+    """What helps against an op of torch's own, which the user cannot change."""
+    return LEAF_ADVICE if leaf is None else f"it is torch's own and may need the data: {leaf.message}"
+
+
+def no_data(session: Session, recorder: Recorder, chain: list[BaseException]) -> str | None:
+    """Advice for code that takes a tensor out of torch; None if none failed so."""
+    if not any(".numpy() is not supported" in str(error) for error in chain):
+        return None
+    leaf = leaf_instead(session, recorder, chain)
+    return (
+        "a tensor has no data while it is traced, and what is computed outside of torch is in no trace: compute it "
+        f"with torch, or {LEAF_ADVICE if leaf is None else leaf.message}"
+    )
 
 
 def unsuitable(error: UnsuitableLeafError, related: tuple[Related, ...]) -> Diagnostic:

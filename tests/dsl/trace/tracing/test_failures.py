@@ -99,8 +99,9 @@ def test_model_exits(attempt: Attempt, source: str, attribute: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("Model = 3", '"model.py:Model" is a int'),
-        ("def Model(): return 3", '"model.py:Model" returns a int'),
+        ("Model = 3", '"model.py:Model" is an int'),
+        ("def Model(): return 3", '"model.py:Model" returns an int'),
+        ("def Model(): pass", '"model.py:Model" returns None'),
         ("def Model(size): return 3", "cannot be called without its argument `size`"),
     ],
 )
@@ -124,6 +125,70 @@ def test_wrong_inputs(attempt: Attempt, inputs: dict[str, Any], message: str, ad
     assert diagnostic.code == "TRC105"
     assert message in diagnostic.message
     assert diagnostic.help == advice
+
+
+def test_an_input_for_a_parameter_without_a_name(attempt: Attempt) -> None:
+    source = FINE.replace("x, scale=1", "*args").replace("x + scale", "args[0] + 1")
+    diagnostic = only(attempt(source, x=(4,)))
+    assert diagnostic.code == "TRC105"
+    assert "`inputs from`" in (diagnostic.help or "")
+    given = source + "\ndef inputs(): return (torch.ones(4),)"
+    assert attempt(given, {"inputs_from": ("model.py", "inputs")}).trace is not None
+
+
+LAZY = """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.LazyLinear(8)
+
+    def forward(self, x):
+        return self.proj(x)
+
+
+def build():
+    model = Model()
+    model(torch.zeros(4, 8))
+    return model
+"""
+
+
+def test_a_lazy_module_needs_a_first_call(attempt: Attempt) -> None:
+    diagnostic = only(attempt(LAZY, x=(4, 8)))
+    assert diagnostic.code == "TRC108"
+    assert "`proj` is a LazyLinear" in diagnostic.message
+    assert "call the model once" in (diagnostic.help or "")
+    assert attempt(LAZY, {"attribute": "build"}, x=(4, 8)).trace is not None
+
+
+INSIDE = """
+class Inner(nn.Module):
+    def forward(self, x):
+        return BODY
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x) * 2
+"""
+
+
+def test_numpy_may_be_in_a_leaf(attempt: Attempt) -> None:
+    diagnostic = only(attempt(INSIDE.replace("BODY", "torch.from_numpy(x.numpy() + 1)"), x=(4,)))
+    assert diagnostic.code == "TRC106"
+    assert 'leaf "inner" from "torch:empty_like"' in (diagnostic.help or "")
+
+
+def test_for_an_op_of_torch_without_a_fake_there_is_only_the_leaf(attempt: Attempt) -> None:
+    words = "aten::_unique2: attempted to run this operator with Meta tensors, but there was no fake impl"
+    source = f"def refuse(x):\n    raise NotImplementedError('{words}')\n" + INSIDE.replace("BODY", "refuse(x)")
+    diagnostic = only(attempt(source, x=(4,)))
+    assert 'leaf "inner"' in (diagnostic.help or "")
+    assert "register_fake" not in (diagnostic.help or "")
 
 
 def test_inputs_function_of_another_kind(attempt: Attempt) -> None:
