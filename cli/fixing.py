@@ -29,7 +29,7 @@ def write_changes(after: Sequence[Linted], quiet: bool) -> None:
         if file.path == STDIN_NAME:
             sys.stdout.write(file.text)
         elif result.fixes:
-            files.write_text(file.path, file.text.replace("\n", file.newline))
+            files.write_text(file.path, file.on_disk(file.text))
     fixes = sum(result.fixes for result in after)
     if fixes and not quiet:
         console.say(f"{fixes} fixed")

@@ -58,5 +58,5 @@ def _format(path: str, check: bool, diff: bool) -> int:
     if path == STDIN:
         sys.stdout.write(text)
     elif changed:
-        files.write_text(path, text.replace("\n", file.newline))
+        files.write_text(path, file.on_disk(text))
     return console.CLEAN

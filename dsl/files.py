@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ class ScheduleFile:
     """The text of a schedule and where it comes from.
 
     `path` is as the user typed it, `<stdin>` for standard input. `text` has neither byte order mark nor carriage
-    returns; `newline` is the line end to write back. `base` is the folder that paths in the schedule are relative to.
-    `trace_path` is where the saved trace lies, empty for standard input.
+    returns; `newline` is the line end to write back, `mark` the byte order mark, empty for none. `base` is the folder
+    that paths in the schedule are relative to. `trace_path` is where the saved trace lies, empty for standard input.
     """
 
     path: str
@@ -35,6 +36,14 @@ class ScheduleFile:
     base: str
     trace_path: str
     newline: str = "\n"
+    mark: str = ""
+
+    def on_disk(self, text: str) -> str:
+        """`text` as it is to be written in place of this file: with its byte order mark, if it has one, and line ends.
+
+        Mixed line ends all become `newline`.
+        """
+        return self.mark + text.replace("\n", self.newline)
 
 
 def read_schedule(path: str) -> ScheduleFile:
@@ -45,11 +54,11 @@ def read_schedule(path: str) -> ScheduleFile:
     if path == STDIN:
         if sys.stdin is None:
             raise ReadError(STDIN_NAME, "standard input is closed")
-        text, newline = _decode(sys.stdin.buffer.read(), STDIN_NAME)
-        return ScheduleFile(STDIN_NAME, text, "", "", newline)
-    text, newline = _read(path)
+        text, newline, mark = _decode(sys.stdin.buffer.read(), STDIN_NAME)
+        return ScheduleFile(STDIN_NAME, text, "", "", newline, mark)
+    text, newline, mark = _read(path)
     stem = path.removesuffix(SUFFIX)
-    return ScheduleFile(path, text, os.path.dirname(path), stem + TRACE_SUFFIX, newline)
+    return ScheduleFile(path, text, os.path.dirname(path), stem + TRACE_SUFFIX, newline, mark)
 
 
 def read_text(path: str) -> str:
@@ -57,7 +66,7 @@ def read_text(path: str) -> str:
     return _read(path)[0]
 
 
-def _read(path: str) -> tuple[str, str]:
+def _read(path: str) -> tuple[str, str, str]:
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -67,11 +76,13 @@ def _read(path: str) -> tuple[str, str]:
     return _decode(data, path)
 
 
-def _decode(data: bytes, file: str) -> tuple[str, str]:
+def _decode(data: bytes, file: str) -> tuple[str, str, str]:
+    """The text of some bytes, its line end, and its byte order mark."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ReadError(file, f"it is not UTF-8 text (byte 0x{data[error.start]:02x} on line {line})") from error
     newline = "\r\n" if "\r\n" in text else "\n"
-    return text.replace("\r\n", "\n").replace("\r", "\n"), newline
+    mark = "\ufeff" if data.startswith(codecs.BOM_UTF8) else ""
+    return text.replace("\r\n", "\n").replace("\r", "\n"), newline, mark

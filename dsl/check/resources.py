@@ -127,6 +127,15 @@ def limit_above_device(facts: Facts) -> Iterator[Diagnostic]:
                     f"`{limited.name}` may use {limit} {unit.value} cores, and {program.device.name} has {most}",
                     help=f"a limit is {most} or less",
                 )
+    for held in program.holdings:
+        for unit in Unit:
+            said, most = held.aic if unit is Unit.CUBE else held.aiv, capacity(program, unit)
+            if said is not None and said > most:
+                yield limit_above_device.diagnostic(
+                    held.span,
+                    f"an op is said to hold {said} {unit.value} cores, and {program.device.name} has {most}",
+                    help=f"say {most} or less",
+                )
 
 
 def _limit(limited: Stream, unit: Unit) -> int | None:

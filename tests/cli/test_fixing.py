@@ -137,3 +137,12 @@ def test_a_schedule_moves_with_its_comment() -> None:
     assert found.fix is not None
     fixed = applied(text, found.fix.edits)
     assert fixed == '# head\nschedule x  # why so\nmodel "m.py:M"  # a model\nsync auto\n'
+
+
+def test_a_byte_order_mark_stays(bad: Path, run: Run) -> None:
+    bad.write_bytes(b"\xef\xbb\xbf" + bad.read_bytes())
+    assert "1 fixed" in run("lint", "--fix").err
+    assert bad.read_bytes().startswith(b"\xef\xbb\xbf# a word")
+    bad.write_text("\ufeffschedule   a\n")
+    assert run("fmt").code == 0
+    assert bad.read_bytes() == b"\xef\xbb\xbfschedule a\n"

@@ -202,6 +202,14 @@ def test_a_limit_above_the_device() -> None:
     assert found("RES102", text.format(24, 48).replace("device ascend910b3\n", ""), simple()) == []
 
 
+def test_an_op_that_is_said_to_hold_more_than_there_is() -> None:
+    text = 'device ascend910b3\n{} value "a" cores aiv {}\n'
+    for kind in ("collective", "batch"):
+        (one,) = found("RES102", text.format(kind, 99), simple())
+        assert one.message == "an op is said to hold 99 vector cores, and Ascend910B3 has 40"
+        assert found("RES102", text.format(kind, 40), simple()) == []
+
+
 def test_cores_promised_to_streams_that_run_at_once() -> None:
     text = 'device ascend910b3\nstream p, q {{ cores aic {} }}\nvalue "a" on p\nvalue "b" on q\n'
     [finding] = found("RES103", text.format(16), simple())
