@@ -10,10 +10,7 @@ function start() {
     "streamsched",
     "streamsched",
     { command, args },
-    {
-      documentSelector: [{ language: "sched" }],
-      synchronize: { fileEvents: workspace.createFileSystemWatcher("**/*.trace.json.gz") },
-    },
+    { documentSelector: [{ language: "sched" }] },
   );
   return client.start().catch((error) => {
     window.showErrorMessage(

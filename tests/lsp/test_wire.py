@@ -6,6 +6,7 @@ import itertools
 import json
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +78,10 @@ class Wire:
 @pytest.fixture
 def wire() -> Iterator[Wire]:
     started = Wire()
+    late = threading.Timer(120, started.process.kill)  # a server that stands still fails its test
+    late.start()
     yield started
+    late.cancel()
     started.process.kill()
     started.process.wait()
 
