@@ -108,7 +108,7 @@ def _told(audited: Audited, model: str, output: Output, choice: Choice, calls: i
 
     `calls` is how often it was called, 0 for a script.
     """
-    from streamsched.dsl.linting import tell_of_code
+    from streamsched.dsl.lint.linting import tell_of_code
     from streamsched.dsl.pipeline import config_of
 
     refuse_bad_values(audited.diagnostics)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from streamsched.cli import console, files
 from streamsched.dsl.files import STDIN_NAME, ScheduleFile
-from streamsched.dsl.linted import Linted
+from streamsched.dsl.lint.linted import Linted
 
 
 def show_changes(before: Sequence[ScheduleFile], after: Sequence[Linted]) -> int:

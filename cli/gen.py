@@ -77,7 +77,7 @@ def _all_beside(paths: tuple[str, ...], check: bool, target: str | None) -> int:
 def _generate(schedule: str, output: str | None, check: bool, target: str | None) -> int:
     if output is not None:
         files.check_output(schedule, output)
-    from streamsched.dsl.linting import remarks_on
+    from streamsched.dsl.lint.linting import remarks_on
     from streamsched.dsl.pipeline import load
 
     with console.tracing() as progress:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from streamsched.cli import console, files
-from streamsched.dsl.baseline import baseline_of, read_baseline
-from streamsched.dsl.told import Told
+from streamsched.dsl.lint.baseline import baseline_of, read_baseline
+from streamsched.dsl.lint.told import Told
 
 
 def without_known(tolds: Sequence[Told], checked: Iterable[str], path: str, quiet: bool) -> list[Told]:

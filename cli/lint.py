@@ -11,12 +11,12 @@ from streamsched.cli import console, files
 from streamsched.cli.choosing import Choice, statements, with_choice
 from streamsched.cli.reporting import Output, publish, with_output
 from streamsched.cli.settings import excluded_by_settings
-from streamsched.dsl.cached import cached
 from streamsched.dsl.files import STDIN, ReadError, ScheduleFile, read_schedule
+from streamsched.dsl.lint.cached import cached
 from streamsched.dsl.syntax.statement_rules import TARGETS
 
 if TYPE_CHECKING:
-    from streamsched.dsl.linted import Linted
+    from streamsched.dsl.lint.linted import Linted
 
 
 @click.command("lint")
@@ -68,7 +68,7 @@ def command(
     fixes = fix or unsafe_fixes or diff
 
     def check(file: ScheduleFile) -> Linted:
-        from streamsched.dsl.linting import lint
+        from streamsched.dsl.lint.linting import lint
 
         with console.tracing() as progress:
             return lint(file, target=target, over=over, adjust=choice.over, verbose=verbose, progress=progress)
@@ -76,7 +76,7 @@ def command(
     schedules, unread = _read(files.find_schedules(paths, _excluded(exclude)))
     code = console.ABNORMAL if unread else console.CLEAN
     if fixes:
-        from streamsched.dsl.linting import fixed
+        from streamsched.dsl.lint.linting import fixed
 
         linted = [fixed(file, check, unsafe_fixes) for file in schedules]
     else:
@@ -98,7 +98,7 @@ def _check_written(paths: tuple[str, ...], baseline: str | None, write_baseline:
     """Fail, before any work is done, where a report or a baseline would replace what somebody wrote."""
     files.check_report(output.file, [*paths, *(path for path in (baseline, write_baseline) if path is not None)])
     if write_baseline is not None:
-        from streamsched.dsl.baseline import is_baseline
+        from streamsched.dsl.lint.baseline import is_baseline
 
         files.check_replaced(write_baseline, is_baseline, "--write-baseline")
 

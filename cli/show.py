@@ -20,7 +20,7 @@ def command(schedule: str) -> int:
     Example:
         streamsched show model.sched
     """
-    from streamsched.dsl.linting import remarks_on
+    from streamsched.dsl.lint.linting import remarks_on
     from streamsched.dsl.pipeline import load
 
     with console.tracing() as progress:

@@ -43,7 +43,7 @@ def _is_trace(data: bytes) -> bool:
 
 
 def _trace(schedule: str, output: str | None, verbose: bool) -> int:
-    from streamsched.dsl.linting import remarks_on
+    from streamsched.dsl.lint.linting import remarks_on
     from streamsched.dsl.pipeline import load_trace
 
     try:

@@ -87,7 +87,7 @@ def command(
         streamsched verify model.sched --range "ids=0..31999"
         streamsched verify attention.sched moe.sched
     """
-    from streamsched.dsl.linting import remarks_on
+    from streamsched.dsl.lint.linting import remarks_on
     from streamsched.dsl.pipeline import load
     from streamsched.verify.request import Request
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from streamsched.dsl.audit import TARGETS, audited
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ReadError, read_text
-from streamsched.dsl.linting import tell_of_code
+from streamsched.dsl.lint.linting import tell_of_code
 from streamsched.dsl.pipeline import config_of
 from streamsched.dsl.report import text
 from streamsched.dsl.report.report import Report

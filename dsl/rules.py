@@ -6,13 +6,13 @@ from typing import Any
 
 from streamsched.dsl.check.registry import RULES as CHECK_RULES
 from streamsched.dsl.config.rules import RULES as CONFIG_RULES
+from streamsched.dsl.lint.suppress_rules import RULES as SUPPRESS_RULES
 from streamsched.dsl.plan.device import RULES as DEVICE_RULES
 from streamsched.dsl.plan.rules import RULES as PLAN_RULES
 from streamsched.dsl.record.edge_rules import RULES as EDGE_RULES
 from streamsched.dsl.record.rules import RULES as RECORD_RULES
 from streamsched.dsl.record.run_rules import RULES as RUN_RULES
 from streamsched.dsl.rule import Rule
-from streamsched.dsl.suppress_rules import RULES as SUPPRESS_RULES
 from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
 from streamsched.dsl.trace.collective_rules import RULES as COLLECTIVE_RULES
 from streamsched.dsl.trace.dim_rules import RULES as DIM_RULES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsched.dsl.diagnostic import Diagnostic
-from streamsched.dsl.linting import lint_open
+from streamsched.dsl.lint.linting import lint_open
 from streamsched.lsp.document import Document
 
 Overtaken = Callable[[], bool]

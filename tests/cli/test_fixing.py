@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streamsched.dsl.mend import applied
+from streamsched.dsl.lint.mend import applied
 from streamsched.dsl.syntax.parser import parse
 
 Run = Callable[..., Any]

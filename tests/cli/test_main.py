@@ -37,7 +37,7 @@ def test_version(project: Path, run: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("raised", "code", "words"),
     [
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "error: "),  # raised by a statement; Ctrl-C comes from none
         (click.Abort(), 130, ""),
         (RecursionError("too deep"), 2, "internal error: RecursionError: too deep"),
         (AssertionError(), 2, "internal error: AssertionError\n"),

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from tiny import EXAMPLES
 
 from streamsched.codegen.emitter import generate
-from streamsched.dsl.baseline import baseline_of, read_baseline
-from streamsched.dsl.cache import recall, remember
 from streamsched.dsl.config.find import find_config
 from streamsched.dsl.devices.ini import NoDeviceError, parse
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.files import ReadError, read_schedule
-from streamsched.dsl.linting import lint
+from streamsched.dsl.lint.baseline import baseline_of, read_baseline
+from streamsched.dsl.lint.cache import recall, remember
+from streamsched.dsl.lint.linting import lint
+from streamsched.dsl.lint.suppress import in_python
+from streamsched.dsl.lint.told import Told
 from streamsched.dsl.pipeline import load_file
 from streamsched.dsl.rules import ALL
-from streamsched.dsl.suppress import in_python
-from streamsched.dsl.told import Told
 from streamsched.dsl.trace.store import load
 
 SPAN = Span("a.sched", 1, 1, 1, 9)

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from streamsched.dsl.cache import Read, read_file, read_package
 from streamsched.dsl.config.config import Config
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ScheduleFile
-from streamsched.dsl.linted import Linted
+from streamsched.dsl.lint.cache import Read, read_file, read_package
+from streamsched.dsl.lint.linted import Linted
+from streamsched.dsl.lint.suppress import MARK, Ignore, in_python, in_schedule
+from streamsched.dsl.lint.told import Told, tell
 from streamsched.dsl.pipeline import Loaded, Progress, load_file, load_open, rule_codes
-from streamsched.dsl.suppress import MARK, Ignore, in_python, in_schedule
 from streamsched.dsl.syntax.tree import DeviceFileStatement
-from streamsched.dsl.told import Told, tell
 
 if TYPE_CHECKING:
     from streamsched.dsl.plan.index import TraceIndex
@@ -78,7 +78,7 @@ def fixed(file: ScheduleFile, check: Callable[[ScheduleFile], Linted], unsafe: b
 
     Nothing is written. The result is that of the last text, which reads at least as well as the first.
     """
-    from streamsched.dsl.mend import step
+    from streamsched.dsl.lint.mend import step
 
     linted = check(file)
     seen = {file.text}

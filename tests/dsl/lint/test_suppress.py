@@ -8,10 +8,10 @@ import pytest
 
 from streamsched.dsl.config.config import Config
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span, apply_edits
+from streamsched.dsl.lint.suppress import Ignore, in_python, in_schedule
+from streamsched.dsl.lint.told import Told, tell
 from streamsched.dsl.rules import ALL
-from streamsched.dsl.suppress import Ignore, in_python, in_schedule
 from streamsched.dsl.syntax.parser import parse
-from streamsched.dsl.told import Told, tell
 
 SCHEDULE = """\
 schedule a

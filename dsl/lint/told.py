@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from streamsched.dsl.config.config import Config
 from streamsched.dsl.diagnostic import Diagnostic, Severity
-from streamsched.dsl.suppress import Code, Ignore, suppress
+from streamsched.dsl.lint.suppress import Code, Ignore, suppress
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def tell(
 def _on_comments(
     ignores: Sequence[Ignore], unused: Sequence[tuple[Ignore, Code]], known: Callable[[], Collection[str]]
 ) -> Iterator[Diagnostic]:
-    from streamsched.dsl import suppress_rules as rules  # needed only where there are comments
+    from streamsched.dsl.lint import suppress_rules as rules  # needed only where there are comments
 
     codes = known()
     yield from rules.invalid_ignore(ignores, codes)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.files import ScheduleFile
-from streamsched.dsl.stored import pack, unpack
-from streamsched.dsl.told import Told
+from streamsched.dsl.lint.stored import pack, unpack
+from streamsched.dsl.lint.told import Told
 
 FORMAT = 1
 FOLDER = "STREAMSCHED_CACHE_DIR"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streamsched.dsl.cache import Read
 from streamsched.dsl.files import ScheduleFile
-from streamsched.dsl.told import Told
+from streamsched.dsl.lint.cache import Read
+from streamsched.dsl.lint.told import Told
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
-from streamsched.dsl.mend import applied, step
+from streamsched.dsl.lint.mend import applied, step
 
 TEXT = "schedule a\nstream s, t\n\na -> b  # why\nc -> d\n"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from streamsched.dsl.cache import key_of, recall, remember
 from streamsched.dsl.config.find import settings_text
 from streamsched.dsl.files import ScheduleFile
-from streamsched.dsl.linted import Linted
+from streamsched.dsl.lint.cache import key_of, recall, remember
+from streamsched.dsl.lint.linted import Linted
 
 
 def cached(file: ScheduleFile, options: str, check: Callable[[ScheduleFile], Linted]) -> Linted:

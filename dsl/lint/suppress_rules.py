@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity
+from streamsched.dsl.lint.suppress import Code, Ignore
 from streamsched.dsl.nearest import did_you_mean, nearest
 from streamsched.dsl.rule import rule
-from streamsched.dsl.suppress import Code, Ignore
 
 _HOW = "name the rules in brackets: `# streamsched: ignore[CODE] reason`"
 

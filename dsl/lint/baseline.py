@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.files import ReadError, read_text
+from streamsched.dsl.lint.told import Told
 from streamsched.dsl.report.fingerprint import fingerprints
-from streamsched.dsl.told import Told
 
 VERSION = 1
 

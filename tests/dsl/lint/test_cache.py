@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from tiny import EXAMPLES
 
-from streamsched.dsl import cache
-from streamsched.dsl.cached import cached
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related, Severity, Span
 from streamsched.dsl.files import ScheduleFile, read_schedule
-from streamsched.dsl.linted import Linted
-from streamsched.dsl.linting import lint
-from streamsched.dsl.stored import pack, unpack
+from streamsched.dsl.lint import cache
+from streamsched.dsl.lint.cached import cached
+from streamsched.dsl.lint.linted import Linted
+from streamsched.dsl.lint.linting import lint
+from streamsched.dsl.lint.stored import pack, unpack
 from streamsched.dsl.trace import sources
 
 
