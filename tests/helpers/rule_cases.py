@@ -141,7 +141,7 @@ def _of_settings(case: Case) -> tuple[Diagnostic, ...]:
 
 def _of_code(case: Case) -> tuple[Diagnostic, ...]:
     audited = _audited(_wanted(case).options["target"])[case.path.name]
-    told = tell_of_code(audited.diagnostics, Config(), [case.shown], reader(case), audited.program is not None)
+    told = tell_of_code(audited.diagnostics, Config(), [case.shown], reader(case), audited.program, well=True)
     return told.left
 
 
