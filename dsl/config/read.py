@@ -36,6 +36,8 @@ def read_config(
         return Config(), (_not_toml(str(error), text, file),)
     except RecursionError:
         return Config(), (_not_toml("it nests too deeply", text, file),)
+    except ValueError:
+        return Config(), (_not_toml("it has a number of too many digits", text, file),)
     tool = document.get("tool")
     table = tool.get("streamsched") if isinstance(tool, dict) else None
     if table is None:
@@ -120,7 +122,7 @@ class _Reader:
             if isinstance(level, str) and level in levels:
                 result.append(("" if selector == "ALL" else selector, levels[level]))
             else:
-                self._wrong(f"the severity of a rule is {', '.join(levels)}, not {level!r}", "severity", selector)
+                self._wrong(f"the severity of a rule is {', '.join(levels)}, not {_shown(level)}", "severity", selector)
         return tuple(result)
 
     def _preset(self, table: dict[str, Any], root: str) -> Preset:
@@ -133,7 +135,7 @@ class _Reader:
             if key == "sync" and value in SYNCS:
                 result.append(SyncStatement(value, span=span))
             elif key == "sync":
-                self._wrong(f"`sync` is {' or '.join(SYNCS)}, not {value!r}", key)
+                self._wrong(f"`sync` is {' or '.join(SYNCS)}, not {_shown(value)}", key)
             elif key == "device" and isinstance(value, str) and value.endswith(".ini"):
                 result.append(DeviceFileStatement(os.path.abspath(os.path.join(root, value)), span=span))
             elif not isinstance(value, str) or not value.isidentifier():
@@ -143,3 +145,11 @@ class _Reader:
             else:
                 result.append(DeviceStatement(Name(value, span=span), span=span))
         return tuple(result)
+
+
+def _shown(value: object) -> str:
+    """A value as it may be written in Python, which refuses to write very long numbers."""
+    try:
+        return repr(value)
+    except ValueError:
+        return "a number of so many digits"

@@ -27,16 +27,35 @@ def unpack(packed: list[Any]) -> Diagnostic:
     """The diagnostic that `pack` made into this. Raises ValueError, TypeError or AssertionError where it is none."""
     code, name, severity, message, span, related, notes, help_, fix = packed
     return Diagnostic(
-        code,
-        name,
+        _text(code),
+        _text(name),
         Severity(severity),
-        message,
-        Span(*span),
-        tuple(Related(Span(*place), text) for place, text in related),
-        tuple(notes),
-        help_,
-        Fix(fix[0], tuple(Edit(Span(*place), text) for place, text in fix[1]), fix[2]) if fix else None,
+        _text(message),
+        _unpack_span(span),
+        tuple(Related(_unpack_span(place), _text(text)) for place, text in related),
+        tuple(map(_text, notes)),
+        _text(help_) if help_ is not None else None,
+        _unpack_fix(*fix) if fix is not None else None,
     )
+
+
+def _unpack_fix(message: object, edits: list[Any], safe: object) -> Fix:
+    if not isinstance(safe, bool):
+        raise TypeError(safe)
+    return Fix(_text(message), tuple(Edit(_unpack_span(place), _text(text)) for place, text in edits), safe)
+
+
+def _unpack_span(packed: list[Any]) -> Span:
+    file, *places = packed
+    if not all(type(place) is int for place in places):
+        raise TypeError(places)
+    return Span(_text(file), *places)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
 
 
 def _pack_span(span: Span) -> list[Any]:

@@ -202,3 +202,9 @@ def test_the_longer_selector_decides_on_severity() -> None:
     assert config.graded(found).severity is Severity.ERROR
     assert Config(severity=(("", Severity.WARNING),)).graded(found).severity is Severity.WARNING
     assert Config(severity=(("MEM", Severity.ERROR),)).graded(found) is found
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "0x" + "f" * 5000])
+@pytest.mark.parametrize("setting", ["sync = {}", "severity = {{ ORD104 = {} }}", "select = {}", "target = {}"])
+def test_numbers_of_any_length(setting: str, number: str) -> None:
+    assert [d.code for d in read(f"{TABLE}{setting.format(number)}\n")[1]] == ["CFG103"]

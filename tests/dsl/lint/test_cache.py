@@ -158,3 +158,12 @@ def test_every_part_of_a_finding_is_kept() -> None:
     whole = Diagnostic("ORD101", "missing-edge", Severity.WARNING, "m", span, (Related(span, "r"),), ("n",), "h", fix)
     assert unpack(pack(whole)) == whole
     assert unpack(pack(Diagnostic("ORD101", "a", Severity.INFO, "m", span))).fix is None
+
+
+@pytest.mark.parametrize("part", range(9))
+def test_an_entry_of_other_types_is_none(part: int) -> None:
+    span = Span("a.sched", 1, 2, 3, 4)
+    packed = pack(Diagnostic("ORD101", "a", Severity.INFO, "m", span, (Related(span, "r"),), ("n",), "h"))
+    packed[part] = 7
+    with pytest.raises((TypeError, ValueError)):
+        unpack(packed)
