@@ -24,6 +24,7 @@ from streamsched.dsl.record.virtual import installed
 from streamsched.dsl.trace.model import StorageKind
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.frames import Internals
+from streamsched.dsl.trace.tracing.traps.compiling import forget_stand_ins, know_the_true_functions
 
 Made = tuple[tuple[Any, ...], dict[str, Any]]
 """The arguments of one call."""
@@ -50,8 +51,12 @@ class Recording:
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
         """Put the virtual device in place while the context lasts."""
-        with installed(self.recorder):
-            yield
+        know_the_true_functions()
+        try:
+            with installed(self.recorder):
+                yield
+        finally:
+            forget_stand_ins()
         self.log.stop()
         self.recorder.memory.forget()
 

@@ -78,7 +78,7 @@ def test_no_file_is_replaced(project: Path, run: Run) -> None:
         (["model.py:Model", *INPUTS, "-o", "nowhere/new.sched"], 2, "no folder nowhere"),
         (["model.py:Model", *INPUTS, "--inputs-from", "model.py:f"], 2, "not from both"),
         (["model.py:Model", *INPUTS, "--class", "Model"], 2, "give --scope too"),
-        (["model.py:Model", "--input", "x: f16[8"], 2, "syntax-error"),
+        (["model.py:Model", "--input", "x: f16[8"], 2, "Invalid value for --input: `[` is never closed"),
     ],
 )
 def test_what_cannot_be_done(words: list[str], code: int, expected: str, project: Path, run: Run) -> None:

@@ -28,6 +28,7 @@ class Model(nn.Module):
     ],
 )
 def test_an_interruption(project: Path, run: Callable[..., Any], body: str, words: str) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
     (project / "stops.py").write_text(RAISES.replace("BODY", body))
     (project / "stops.sched").write_text('schedule s\nmodel "stops.py:Model"\ninput x: f32[4]\n')
     result = run("lint", "stops.sched")

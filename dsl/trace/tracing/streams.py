@@ -18,7 +18,7 @@ import torch
 
 from streamsched.dsl.trace.model import NONE
 from streamsched.dsl.trace.streamed import Streamed, TracedStream, TracedSync
-from streamsched.dsl.trace.tracing.traps.compiling import know_the_true_functions
+from streamsched.dsl.trace.tracing.traps.compiling import forget_stand_ins, know_the_true_functions
 
 _DEFAULT = 0
 _ABSENT = object()
@@ -109,8 +109,11 @@ def standing_in(streams: Streams) -> Iterator[None]:
     questions = {} if hasattr(npu, "is_available") else {"is_available": lambda: False, "device_count": lambda: 0}
     of_npu |= questions | _npu_only(streams) | {"ExternalEvent": of_npu["Event"]}
     generic = {"Stream": of_any["Stream"], "Event": of_any["Event"], "npu": npu}
+    if not hasattr(torch, "npu"):
+        generic["is_autocast_enabled"] = _knowing_npu(torch.is_autocast_enabled)
     know_the_true_functions()
     with contextlib.ExitStack() as stack:
+        stack.callback(forget_stand_ins)  # when all is put back
         stack.enter_context(_replaced(torch.cuda, cuda))
         stack.enter_context(_replaced(npu, of_npu))
         stack.enter_context(_replaced(torch.accelerator, {name: of_any[name] for name in _OF_ANY_DEVICE}))
@@ -269,6 +272,11 @@ def _namespace(streams: Streams) -> dict[str, Any]:
         "synchronize": lambda _=None: None,
         "is_current_stream_capturing": lambda: False,
     }
+
+
+def _knowing_npu(asked: Callable[..., bool]) -> Callable[..., bool]:
+    """Whether autocast is on, which torch cannot say of an NPU without torch_npu: there it is off."""
+    return lambda *device: False if device == ("npu",) else asked(*device)
 
 
 def _npu_only(streams: Streams) -> dict[str, Any]:

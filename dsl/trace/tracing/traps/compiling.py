@@ -93,6 +93,17 @@ def know_the_true_functions() -> None:
         learn()
 
 
+def forget_stand_ins() -> None:
+    """Let torch.compile learn torch's functions again where it met stand-ins for some.
+
+    torch has it do so itself, whenever a process group is made; that may be while there are stand-ins.
+    """
+    from torch._dynamo import trace_rules
+
+    if torch.cuda.current_stream not in trace_rules.get_torch_obj_rule_map():
+        trace_rules.clear_lru_cache()
+
+
 def _settle() -> None:
     """Let torch.compile know the true functions: it knows them by identity, and learns them only once."""
     from torch._dynamo.trace_rules import get_torch_obj_rule_map
