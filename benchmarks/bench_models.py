@@ -84,7 +84,11 @@ def measure(folder: Path) -> list[Row]:
     export, trace = (statistics.median(each.processor for each in tracing[name]) for name in ("export", "trace"))
     size = (folder / "whole.trace.json.gz").stat().st_size
     out = str(folder / "out.py")
-    commands = {"torch": TORCH, "lint": streamsched("lint", whole), "gen": streamsched("gen", whole, "-o", out)}
+    commands = {
+        "torch": TORCH,
+        "lint": streamsched("lint", "--no-cache", whole),
+        "gen": streamsched("gen", whole, "-o", out),
+    }
     for command in commands.values():
         run(command)
     seconds = {name: median_seconds(those) for name, those in alternating(commands, 5).items()}
