@@ -107,9 +107,10 @@ def expression(node: ast.expr, source: str, inside: bool = False) -> Parts:
 
 
 def _constant(node: ast.Constant, source: str) -> str:
+    """A literal; numbers as they are written in `source`, which is one line."""
     if isinstance(node.value, str):
         return _string(node.value)
-    return ast.get_source_segment(source, node) or repr(node.value)
+    return source.encode()[node.col_offset : node.end_col_offset].decode()
 
 
 def _string(text: str) -> str:

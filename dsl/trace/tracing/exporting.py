@@ -42,7 +42,7 @@ def export(
         with (
             torch.no_grad(),
             _quiet() as warned,
-            _lenient(),
+            _configured(),
             recorder.leaves.replaced(model),
             marked,
             recording(recorder),
@@ -79,12 +79,14 @@ def _quiet() -> Iterator[list[warnings.WarningMessage]]:
 
 
 @contextlib.contextmanager
-def _lenient() -> Iterator[None]:
-    """Let constants without values pass, so that they can be told with their statements."""
-    config = torch._export.config
-    before = config.error_on_lifted_constant_tensors
-    config.error_on_lifted_constant_tensors = False
+def _configured() -> Iterator[None]:
+    """Let constants without values pass, so that they can be told with their statements; and note no stack with each
+    node of the graph, which takes long and which the recorder does by itself."""
+    nodes = torch.fx.config
+    before = nodes.do_not_emit_stack_traces
+    nodes.do_not_emit_stack_traces = True
     try:
-        yield
+        with torch._export.config.patch(error_on_lifted_constant_tensors=False):
+            yield
     finally:
-        config.error_on_lifted_constant_tensors = before
+        nodes.do_not_emit_stack_traces = before
