@@ -18,7 +18,7 @@ from streamsched.dsl.garbage import collector_off
 from streamsched.dsl.program.steps import Program
 from streamsched.dsl.syntax import tree
 from streamsched.dsl.syntax.formatter import format_schedule, format_statement
-from streamsched.dsl.syntax.parser import parse
+from streamsched.dsl.syntax.parser import Reading, as_schedule, parse
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.request import EAGER, InputTensor, LeafRequest, ScopeRequest, TraceRequest
 
@@ -111,14 +111,21 @@ def load_file(
 
 
 def load_open(
-    file: ScheduleFile, saved: Saved | None, index: TraceIndex | None, overtaken: Callable[[], bool]
+    file: ScheduleFile,
+    reading: Reading,
+    saved: Saved | None,
+    index: TraceIndex | None,
+    overtaken: Callable[[], bool],
 ) -> Loaded | None:
     """The same for a schedule that is open in an editor, with its saved trace if it has one; nothing is traced.
 
-    `saved` is what was read of that trace, `index` its tables. `overtaken` is asked before each stage whether the
-    result is still wanted; None where it is not.
+    `reading` is what was read of its text, `saved` of that trace, `index` its tables. `overtaken` is asked before each
+    stage whether the result is still wanted; None where it is not.
     """
-    loaded = _parsed(file)
+    config, wrong = find_config(file.base, rule_codes)
+    parsed = as_schedule(reading, config.preset)
+    found = (*wrong, *_with_own_fixes(parsed.diagnostics, file))
+    loaded = Loaded(file, parsed.schedule, diagnostics=found, config=config)
     if saved is not None and not loaded.failed:
         loaded = replace(loaded, trace=saved.trace, diagnostics=loaded.diagnostics + saved.diagnostics)
     stages: tuple[Callable[[Loaded], Loaded], ...] = (

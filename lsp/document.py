@@ -8,7 +8,7 @@ from functools import cached_property
 from streamsched.dsl.files import ScheduleFile
 from streamsched.dsl.plan.index import TraceIndex
 from streamsched.dsl.plan.select import Selecting
-from streamsched.dsl.syntax.parser import Parsed, parse
+from streamsched.dsl.syntax.parser import Parsed, Reading, as_schedule, read_statements
 from streamsched.dsl.syntax.tree import GroupStatement, Schedule, Selector, StreamStatement
 from streamsched.dsl.trace.model import Source
 from streamsched.dsl.trace.store import Loaded, load
@@ -21,6 +21,7 @@ class Document:
     """One version of a schedule's text. `saved` is what could be read beside it; None where no trace lies there."""
 
     file: ScheduleFile
+    reading: Reading
     parsed: Parsed
     saved: Loaded | None
     index: TraceIndex | None
@@ -94,6 +95,7 @@ class Traces:
 
 def read(file: ScheduleFile, traces: Traces) -> Document:
     """The document of a text."""
-    parsed = parse(file.text, file.path)
+    reading = read_statements(file.text, file.path)
+    parsed = as_schedule(reading)
     saved, index = traces.read(file.trace_path, parsed) if file.trace_path else (None, None)
-    return Document(file, parsed, saved, index)
+    return Document(file, reading, parsed, saved, index)

@@ -14,4 +14,4 @@ Overtaken = Callable[[], bool]
 
 def findings(document: Document, overtaken: Overtaken) -> tuple[Diagnostic, ...] | None:
     """What is wrong with the schedule; None where it was overtaken. A model without a saved trace is not traced."""
-    return lint_open(document.file, document.saved, document.index, overtaken)
+    return lint_open(document.file, document.reading, document.saved, document.index, overtaken)

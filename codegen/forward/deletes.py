@@ -16,8 +16,8 @@ def find_deletes(
 ) -> tuple[tuple[str, ...], ...]:
     """Behind each unit, the names to delete: every alias of memory that ends there.
 
-    Left out are names that the next statement binds again, and all that die right before the return. `inlined` are the
-    objects that are never bound to a name.
+    Left out are names that the next statement binds again, unless a wait comes before it, and all that die right
+    before the return. `inlined` are the objects that are never bound to a name.
     """
     scan = _Scan(units, names, trace, inlined)
     return tuple(scan.behind(place, unit) for place, unit in enumerate(units))
@@ -61,8 +61,10 @@ class _Scan:
         return [obj for obj in unit.binds if obj in self.names.values and obj not in self.inlined]
 
     def _bound_next(self, name: str, place: int) -> bool:
-        """Whether the next statement binds `name` again."""
+        """Whether the next statement binds `name` again, and no wait lies between: memory is freed in its order."""
         for following, unit in enumerate(self.units[place + 1 :], start=place + 1):
+            if unit.kind is UnitKind.WAIT:
+                return False
             if unit.kind in (UnitKind.OP, UnitKind.CALL):
                 named = self._named(unit)
                 if named or unit.runs:

@@ -10,6 +10,7 @@ from streamsched.dsl.check.lifetimes import Reuse
 from streamsched.dsl.check.regions import regions
 from streamsched.dsl.check.typed import record_stream
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
+from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE, Dim
@@ -58,14 +59,17 @@ def _unprotected(program: Program, reuse: Reuse, foreign: int, use: int) -> Diag
     if reuse.next != NONE:
         parts.append((reuse.next, "its memory may be written from here on"))
     successor = "the caller's next kernel" if reuse.next == NONE else name(program, reuse.next)
+    notes = [
+        f"{successor} is the next on {home}, where `{storage.name}` was allocated: it may get its memory, "
+        f"and does not wait for {user}"
+    ]
+    if via.LAST_USE in via.words(program.steps[reuse.free]):
+        notes.append(f"a graph frees `{storage.name}` behind its last use, though a variable still holds it")
     return missing_record_stream.diagnostic(
         placement(program, use),
         f"`{storage.name}` is freed while {user} may still use it",
         related=related(program, *parts),
-        notes=(
-            f"{successor} is the next on {home}, where `{storage.name}` was allocated: it may get its memory, "
-            f"and does not wait for {user}",
-        ),
+        notes=tuple(notes),
         help=f"tell the allocator with {record_stream(program, reuse.storage, foreign)} before the "
         f"last name dies, or let {home} wait for {name(program, use)} first",
     )

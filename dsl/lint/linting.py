@@ -20,6 +20,7 @@ from streamsched.dsl.syntax.tree import DeviceFileStatement
 if TYPE_CHECKING:
     from streamsched.dsl.plan.index import TraceIndex
     from streamsched.dsl.program.steps import Program
+    from streamsched.dsl.syntax.parser import Reading
     from streamsched.dsl.trace.store import Loaded as Saved
 
 MOST_STEPS = 500
@@ -54,10 +55,14 @@ def _read(loaded: Loaded) -> Iterator[Read]:
 
 
 def lint_open(
-    file: ScheduleFile, saved: Saved | None, index: TraceIndex | None, overtaken: Callable[[], bool]
+    file: ScheduleFile,
+    reading: Reading,
+    saved: Saved | None,
+    index: TraceIndex | None,
+    overtaken: Callable[[], bool],
 ) -> tuple[Diagnostic, ...] | None:
     """What is told of a schedule that is open in an editor; None where it was overtaken. See `load_open`."""
-    loaded = load_open(file, saved, index, overtaken)
+    loaded = load_open(file, reading, saved, index, overtaken)
     return _tell(loaded, loaded.config).left if loaded is not None else None
 
 

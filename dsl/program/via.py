@@ -48,6 +48,8 @@ RECORDED_OUTSIDE: Final = "recorded outside"
 """The event was last recorded by the caller, before forward() began: on its WAIT."""
 AS_FUNCTION: Final = "function"
 """The op was called as an operator (`torch.ops.aten.add_(x, y)`), not as a method of the tensor: on LAUNCH."""
+LAST_USE: Final = "last use"
+"""On FREE: a compiled graph drops the memory here, behind its last use, though a variable still holds it."""
 COLLECTIVE: Final = "collective"
 """On RECORD and WAIT: a collective, or the wait for one, issues it by itself."""
 

@@ -277,6 +277,6 @@ class Device:
         """Name an event after the expression in the running call, if nothing did before."""
         if signal.name:
             return
-        call, frame = self.places.call(), self.places.frame()
-        if call is not None and frame is not None:
-            signal.name = sources.event_of(call, frame.f_locals)
+        call = self.places.call()
+        if call is not None:
+            signal.name = sources.event_of(call, self.places.variables())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import sys
 from types import CodeType, FrameType
 
@@ -78,6 +79,21 @@ class Places:
         if frame is None:
             return None
         return self._texts_of(frame.f_code.co_filename).calls.get(raw_position(frame.f_code, frame.f_lasti))
+
+    def variables(self) -> dict[str, object]:
+        """The variables at that place.
+
+        Before Python 3.13, a function that was asked for them keeps them until it returns, so that a tensor which it
+        deletes would live on: here it is made to forget them.
+        """
+        frame = self.frame()
+        if frame is None:
+            return {}
+        kept = frame.f_locals
+        found = dict(kept)
+        if sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+            kept.clear()
+        return found
 
     def _texts_of(self, filename: str) -> Texts:
         texts = self._texts.get(filename)

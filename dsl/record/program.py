@@ -13,6 +13,7 @@ from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import DEFAULT, Program, Step, StepKind, Storage, Stream
 from streamsched.dsl.record.device import Device
+from streamsched.dsl.record.graph_memory import freed_in_graph
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block
 from streamsched.dsl.trace.model import NONE
@@ -23,7 +24,7 @@ NPUGRAPH_EX = "npugraph_ex"
 def program_of(device: Device, blocks: list[Block], target: str, name: str, span: Span, outputs: set[int]) -> Program:
     """The program that was recorded on `device`. `outputs` are the storages that forward() returned."""
     builder = _Builder(device, blocks, outputs)
-    entries = list(builder.forked_and_joined() if target == NPUGRAPH_EX else device.log.entries)
+    entries = list(builder.compiled() if target == NPUGRAPH_EX else device.log.entries)
     steps = tuple(builder.step(entry) for entry in entries)
     return Program(
         name=name,
@@ -88,9 +89,9 @@ class _Builder:
     def _storage(self, number: int) -> int:
         return self.used.setdefault(number, len(self.used))
 
-    def forked_and_joined(self) -> Iterator[Entry]:
-        """The entries with the fork and the join that npugraph_ex inserts into each graph."""
-        for entry in self.device.log.entries:
+    def compiled(self) -> Iterator[Entry]:
+        """The entries as npugraph_ex has them: with the fork and the join that it inserts into each graph."""
+        for entry in freed_in_graph(self.device.log.entries, self.blocks, self.outputs):
             entered = dict.fromkeys(self.device.entered.get(entry.call, ()))
             breaks = via.GRAPH_BREAK in entry.words
             if entry.kind is StepKind.EXIT or (breaks and entry.kind is StepKind.CAPTURE_END):

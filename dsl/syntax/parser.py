@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from lark import Lark
@@ -66,6 +66,17 @@ class Parsed:
     complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The statements of a text, each by itself. `torn` are the words of those that did not parse."""
+
+    source: Source
+    statements: tuple[Statement, ...]
+    comments: tuple[Comment, ...]
+    faults: tuple[Fault, ...]
+    torn: frozenset[str]
+
+
 def parse(text: str, file: str, instead: Mapping[str, str] | None = None, preset: tuple[Statement, ...] = ()) -> Parsed:
     """Parse the text of a `.sched` file and check its names. Faults are returned, never raised.
 
@@ -73,52 +84,57 @@ def parse(text: str, file: str, instead: Mapping[str, str] | None = None, preset
     holds the texts, by what spans call them, of statements that stand in for its own of their kind; those of `preset`
     hold where it has none of their kind.
     """
-    source = Source(text, file)
-    reader = _read(source)
+    reading = read_statements(text, file)
     for name, stand_in in (instead or {}).items():
-        _stand_in(reader, _read(Source(stand_in, name)))
-    given = {kind for kind in _KINDS if any(isinstance(statement, kind) for statement in reader.statements)}
-    reader.statements.extend(s for s in preset if not any(isinstance(s, kind) for kind in given))
-    schedule = Schedule(tuple(reader.statements), tuple(reader.comments), span=source.span(0, len(text)))
-    if len(reader.faults) > ERROR_LIMIT:
-        faults = [*reader.faults[:ERROR_LIMIT], _too_many(reader.faults[-1])]
-        return Parsed(schedule, tuple(map(syntax_error, faults)), False)
-    torn = frozenset(reader.torn) if reader.faults else None
-    found = [*map(syntax_error, reader.faults), *check_names(schedule, torn)]
-    return Parsed(schedule, tuple(sorted(found, key=lambda finding: finding.span)), not reader.faults)
+        reading = _with_stand_ins(reading, read_statements(stand_in, name))
+    return as_schedule(reading, preset)
 
 
-def _read(source: Source) -> _Reader:
-    reader = _Reader(source, [], [], [], set())
+def as_schedule(reading: Reading, preset: tuple[Statement, ...] = ()) -> Parsed:
+    """A text that was read as a schedule, its names checked. `preset` is as in `parse`."""
+    statements, faults = reading.statements, reading.faults
+    given = {kind for kind in _KINDS if any(isinstance(statement, kind) for statement in statements)}
+    added = tuple(s for s in preset if not any(isinstance(s, kind) for kind in given))
+    source = reading.source
+    schedule = Schedule((*statements, *added), reading.comments, span=source.span(0, len(source.text)))
+    if len(faults) > ERROR_LIMIT:
+        told = [*faults[:ERROR_LIMIT], _too_many(faults[-1])]
+        return Parsed(schedule, tuple(map(syntax_error, told)), False)
+    found = [*map(syntax_error, faults), *check_names(schedule, reading.torn if faults else None)]
+    return Parsed(schedule, tuple(sorted(found, key=lambda finding: finding.span)), not faults)
+
+
+def read_statements(text: str, file: str) -> Reading:
+    """Read the statements of a text, up to the error that is one too many."""
+    source = Source(text, file)
     binary = not_text(source)
     if binary is not None:
-        reader.faults.append(binary)
-        return reader
+        return Reading(source, (), (), (binary,), frozenset())
+    reader = _Reader(source, [], [], [], set())
     reader.read()
-    if reader.faults and reader.began_badly:
-        other = foreign(source)
-        if other is not None:
-            reader.faults[:] = [other]
-    return reader
+    other = foreign(source) if reader.faults and reader.began_badly else None
+    faults = reader.faults if other is None else [other]
+    return Reading(source, tuple(reader.statements), tuple(reader.comments), tuple(faults), frozenset(reader.torn))
 
 
-def _stand_in(reader: _Reader, other: _Reader) -> None:
-    """Put the statements of `other` where those of their kind are, or else at the end."""
+def _with_stand_ins(reading: Reading, other: Reading) -> Reading:
+    """`reading` with the statements of `other` where those of their kind are, or else at the end."""
+    statements = list(reading.statements)
     for kinds in _KINDS:
         given = [statement for statement in other.statements if isinstance(statement, kinds)]
         if not given:
             continue
-        own = [index for index, statement in enumerate(reader.statements) if isinstance(statement, kinds)]
-        kept = [statement for statement in reader.statements if not isinstance(statement, kinds)]
+        own = [index for index, statement in enumerate(statements) if isinstance(statement, kinds)]
+        kept = [statement for statement in statements if not isinstance(statement, kinds)]
         place = own[0] if own else len(kept)
-        reader.statements[:] = [*kept[:place], *given, *kept[place:]]
-    reader.faults.extend(other.faults)
-    reader.torn.update(other.torn)
+        statements[:] = [*kept[:place], *given, *kept[place:]]
+    faults, torn = (*reading.faults, *other.faults), reading.torn | other.torn
+    return replace(reading, statements=tuple(statements), faults=faults, torn=torn)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """What has been read of a source so far. `torn` are the words of the statements that did not parse."""
+    """What has been read of a source so far."""
 
     source: Source
     statements: list[Statement]

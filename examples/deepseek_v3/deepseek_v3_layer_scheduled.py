@@ -88,7 +88,7 @@ def forward(
     _, topk_weights, topk_indices = self.mlp.gate(hidden_states)
     hidden_states_1 = hidden_states.view(-1, 7168)
     experts = self.mlp.experts(hidden_states_1, topk_indices, topk_weights)
-    del hidden_states, topk_indices, topk_weights
+    del hidden_states, hidden_states_1, topk_indices, topk_weights
     # merge: hidden_states = self.mlp(hidden_states)
     expert_done.wait()
     hidden_states_1 = experts.view(1, 1, 7168)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from drafts import words, write_generated
 from syncs import ORDER_ONLY, Sync, codes, program_without, syncs, text_without, with_inserted
 from tiny import SCOPED, loaded
 
+from streamsched.codegen.forward.folding import fold
 from streamsched.dsl.audit import Audited, audit
 from streamsched.dsl.diagnostic import Severity
 from streamsched.dsl.program.steps import Program, StepKind
 from streamsched.dsl.syntax.formatter import format_schedule
-from streamsched.dsl.trace.model import StorageKind
+from streamsched.dsl.trace.model import NONE, StorageKind
 from streamsched.dsl.trace.store import save
 
 NPUGRAPH_EX = "npugraph_ex"
@@ -35,14 +36,14 @@ class Removal:
     line: str
     lost: tuple[str, ...]
     told: tuple[str, ...]
-    kept_by_caller: bool  # memory of an input, which this caller does not free
+    kept: bool  # memory of an input, which this caller does not free, or of a printed call's argument until it returns
 
     @property
     def wrong(self) -> str:
         """What is not as it must be; empty where all is."""
         lost, told = set(self.lost) - ORDER_ONLY, {code for code in self.told if not code.startswith(AGAINST)}
         hazards = told - UNUSED
-        if self.kept_by_caller:
+        if self.kept:
             return "" if hazards <= lost else "more is told than is lost"
         if not lost:
             found = [code for code in self.told if code.startswith(AGAINST)]
@@ -99,9 +100,33 @@ def removals(
         forks = target == NPUGRAPH_EX and name not in SCOPED  # a module in scope lies in the middle of its graph
         lost = codes(with_inserted(thinned) if forks else thinned)
         Path("generated.py").write_text(text_without(text, sync))
-        kept = _is_of_input(program, sync)
+        kept = _is_of_input(program, sync) or (target != NPUGRAPH_EX and not codes(_arguments_held(thinned)))
         yield Removal(name, target, sync.text, tuple(sorted(lost)), told(audited(name, target)), kept)
     Path("generated.py").write_text(text)
+
+
+def _arguments_held(program: Program) -> Program:
+    """The program as Python runs it: what a printed call is given lives until the call returns."""
+    assert program.trace is not None
+    call_of = fold(program, program.trace).call_of
+    calls = [NONE if step.op == NONE else call_of[step.op] for step in program.steps]
+    end = {call: place for place, call in enumerate(calls) if call != NONE}
+    made: dict[int, int] = {}
+    used: dict[int, int] = {}
+    ends: list[int] = []
+    for place, step in enumerate(program.steps):
+        for storage in step.reads + step.writes if step.runs else ():
+            made.setdefault(storage, calls[place])
+            used[storage] = calls[place]
+        call = used.get(step.storage, NONE) if step.kind is StepKind.FREE else NONE
+        ends.append(place if call in (NONE, made.get(step.storage)) else max(place, end[call]))
+    order = sorted(range(len(ends)), key=lambda place: (ends[place], place != ends[place]))
+    moved = {old: new for new, old in enumerate(order)}
+    required = tuple(
+        replace(each, before=tuple(moved[i] for i in each.before), after=tuple(moved[i] for i in each.after))
+        for each in program.required
+    )
+    return replace(program, steps=tuple(replace(program.steps[i], reasons=()) for i in order), required=required)
 
 
 def _is_of_input(program: Program, sync: Sync) -> bool:

@@ -115,6 +115,33 @@ def event_recorded_twice(x, y):
     return c, d
 
 
+def variable_that_holds_memory(x, y):
+    side, ready, done = torch.npu.Stream(), torch.npu.Event(), torch.npu.Event()
+    a = x + 1
+    ready.record()
+    with torch.npu.stream(side):
+        ready.wait()
+        b = a @ y
+        done.record()
+    c = x * 3
+    done.wait()
+    return b, c
+
+
+def variable_with_record_stream(x, y):
+    side, ready, done = torch.npu.Stream(), torch.npu.Event(), torch.npu.Event()
+    a = x + 1
+    ready.record()
+    with torch.npu.stream(side):
+        ready.wait()
+        b = a @ y
+        a.record_stream(side)
+        done.record()
+    c = x * 3
+    done.wait()
+    return b, c
+
+
 def input_written_on_side_stream(x, y):
     side = torch.npu.Stream()
     with torch.npu.stream(side):
@@ -279,6 +306,8 @@ FORWARDS = {
     "event_recorded_on_default_in_block": event_recorded_on_default_in_block,
     "event_recorded_on_other_in_block": event_recorded_on_other_in_block,
     "event_recorded_twice": event_recorded_twice,
+    "variable_that_holds_memory": variable_that_holds_memory,
+    "variable_with_record_stream": variable_with_record_stream,
     "input_written_on_side_stream": input_written_on_side_stream,
     "synchronize": synchronize,
     "query": query,

@@ -26,6 +26,7 @@ def silent(results_of: Any) -> Any:
         ("event_waits_on_default_in_block", "side_last"),
         ("event_recorded_on_default_in_block", "side_first"),
         ("event_recorded_twice", "side_last"),
+        ("variable_that_holds_memory", "side_last"),
         ("input_written_on_side_stream", "side_last"),
         ("event_recorded_by_the_caller", "side_last"),
         ("event_waited_for_by_the_caller", "side_first"),
@@ -41,7 +42,13 @@ def test_wrong_in_the_graph_and_right_eagerly(silent: Any, name: str, order: str
 
 
 @pytest.mark.parametrize(
-    "name", ["wait_by_stream", "event_recorded_on_other_in_block", "stream_that_only_waits_and_is_joined"]
+    "name",
+    [
+        "wait_by_stream",
+        "event_recorded_on_other_in_block",
+        "stream_that_only_waits_and_is_joined",
+        "variable_with_record_stream",
+    ],
 )
 def test_the_like_that_is_right(silent: Any, name: str) -> None:
     assert silent[name] == {"eager": [], "graph": []}

@@ -509,6 +509,45 @@ class M(torch.nn.Module):
         return w + z
 """
 
+HELD = """
+import torch
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.side = torch.npu.Stream()
+        self.events = {"layer": (torch.npu.Event(), torch.npu.Event())}
+
+    def forward(self, x):
+        ready, done = self.events["layer"]
+        y = x + 1
+        ready.record()
+        with torch.npu.stream(self.side):
+            ready.wait()
+            z = y * 2
+            # tell
+            done.record()
+        # drop
+        w = x * 3
+        done.wait()
+        return z + w
+"""
+
+
+def test_a_variable_keeps_memory_but_not_in_a_graph(found: Auditor) -> None:
+    assert found(HELD, X, target="npu") == []
+    (finding,) = found(HELD, X, target="npugraph_ex")
+    assert (finding.code, finding.message) == ("MEM101", "`y` is freed while `mul` on `side` may still use it")
+    assert (finding.at, finding.related) == ("z = y * 2", ("w = x * 3",))
+    assert found(HELD.replace("# tell", "y.record_stream(self.side)"), X, target="npugraph_ex") == []
+
+
+def test_memory_that_is_deleted_behind_the_record_of_an_event_without_a_name(found: Auditor) -> None:
+    """Whoever looks for the event's name among the variables must not keep them."""
+    (finding,) = found(HELD.replace("# drop", "del y"), X, target="npu")
+    assert (finding.code, finding.related) == ("MEM101", ("del y", "w = x * 3"))
+
+
 MICRO_BATCHES = """
 import torch
 
@@ -557,6 +596,7 @@ def test_clean_code_is_silent_on_npus(target: str) -> None:
     on_npus = {name: source.replace("torch.cuda", "torch.npu") for name, source in CLEAN.items()}
     if target == "npugraph_ex":
         del on_npus["reverse wait"]  # by `wait_stream`, which does not compile
+        del on_npus["micro-batches"]  # `other` is freed behind its last use, on a side stream
     for name, audited in audit_all(on_npus, target=target).items():
         assert audited.program is not None, (name, audited.diagnostics)
         assert [each for each in audited.diagnostics if each.severity is not Severity.INFO] == []

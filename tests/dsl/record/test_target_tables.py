@@ -135,8 +135,10 @@ ACCEPTED = {
         "s, e = torch.npu.Stream(), torch.npu.Event()\ne.record()", "e.wait()", block="with torch.npu.stream(s):"
     ),
     "set_stream and back": forward(
-        tail="self.third.record()\ntorch.npu.set_stream(self.other)\nself.third.wait()\ntorch.npu.set_stream(main)"
-    ).replace("self.third.wait()\n", "self.third.wait(); z = a * 3\n"),
+        tail="back = torch.npu.Event()\nself.third.record()\ntorch.npu.set_stream(self.other)\nself.third.wait()\n"
+        "z = a * 3\nback.record()\ntorch.npu.set_stream(main)\nback.wait()",
+        result="y + z",
+    ),
     "break outside of all": forward(tail="torch._dynamo.graph_break()"),
     "limit in the block": forward(inside=f"{LIMIT} z = y * 2"),
     "limit of the stream": limited(LIMIT.replace("16", "16, stream=self.side")),
