@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from streamsched.dsl.record import collectives
 from streamsched.dsl.trace.tracing.assembly import effects
+from streamsched.dsl.trace.tracing.assembly.unsaid_writes import may_write
 from streamsched.dsl.trace.tracing.collectives import is_unordered, is_wait
 
 
@@ -27,7 +28,8 @@ class Operator:
     """An operator by its schema. `name` is without the namespace.
 
     `silent` means that it does nothing on any device; `looks`, that it reads its operands' data; `changes`, that what
-    it writes is data; `reads_values`, that the host must wait for the result.
+    it writes is data; `reads_values`, that the host must wait for the result; `unsaid`, that it may write what its
+    schema does not say.
     """
 
     target: Any
@@ -42,6 +44,7 @@ class Operator:
     indexes: bool
     begins: bool
     waits: bool
+    unsaid: bool
 
     @classmethod
     def of(cls, target: Any) -> Operator:
@@ -61,18 +64,25 @@ class Operator:
             indexes=full == "aten::index",
             begins=collectives.begins(target),
             waits=is_wait(target),
+            unsaid=may_write(full),
         )
 
     def operands(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Parameter, torch.Tensor]]:
         """The tensors among the arguments of a call, each with its parameter."""
-        for parameter, value in zip(self.parameters, args, strict=False):
+        parameters = self._parameters(args, kwargs) if self.unsaid else self.parameters
+        for parameter, value in zip(parameters, args, strict=False):
             if isinstance(value, torch.Tensor | list | tuple):
                 for tensor in tensors(value):
                     yield parameter, tensor
         if kwargs:
-            for parameter in self.parameters[len(args) :]:
+            for parameter in parameters[len(args) :]:
                 for tensor in tensors(kwargs.get(parameter.name)):
                     yield parameter, tensor
+
+    def _parameters(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Parameter, ...]:
+        """The parameters as this call uses them: it may write some of which the schema says nothing."""
+        written = effects.written(self.target, args, kwargs)
+        return tuple(replace(p, written=True) if p.name in written else p for p in self.parameters)
 
     def makes_host_wait(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether the host must wait for the result of a call, to read it or to know how large it is."""

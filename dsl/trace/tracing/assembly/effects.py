@@ -11,6 +11,7 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from streamsched.dsl.trace.model import OpKind
 from streamsched.dsl.trace.tracing.assembly.storages import same_memory
+from streamsched.dsl.trace.tracing.assembly.unsaid_writes import may_write, unsaid_writes
 
 _ALLOCATE = frozenset(
     [
@@ -109,8 +110,15 @@ def argument_values(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def is_written(argument: torch.Argument) -> bool:
-    """Whether the operator writes this argument."""
+    """Whether the schema says that the operator writes this argument."""
     return argument.alias_info is not None and bool(argument.alias_info.is_write)
+
+
+def written(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[str]:
+    """The names of the parameters that a call writes, those of which the schema says nothing among them."""
+    said = frozenset(argument.name for argument in target._schema.arguments if is_written(argument))
+    name = base_name(target)
+    return said.union(unsaid_writes(name, argument_values(target, args, kwargs))) if may_write(name) else said
 
 
 def is_assert(target: Any) -> bool:

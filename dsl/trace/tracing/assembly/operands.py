@@ -31,13 +31,14 @@ class Operands:
             found = [self._values.of(n) for n in references((node.args, node.kwargs))]
             return [(v, Operand(self._values.tensor(v), False, False, frozenset())) for v in found if v is not None]
         operands: list[tuple[int, Operand]] = []
+        writes = effects.written(node.target, node.args, node.kwargs)
         for argument, given in effects.operands(node.target, node.args, node.kwargs):
             info = argument.alias_info
             sets = frozenset(info.before_set) if info is not None else frozenset()
             for reference in references(given):
                 value = self._values.of(reference)
                 if value is not None:
-                    written = effects.is_written(argument)
+                    written = argument.name in writes
                     tensor = self._values.tensor(value)
                     operands.append((value, Operand(tensor, written, written and argument.is_out, sets)))
         return operands

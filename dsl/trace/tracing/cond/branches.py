@@ -201,10 +201,11 @@ class _Builder:
     def _operands(self, node: Node) -> list[tuple[int, Operand]]:
         """The values among a node's arguments, in the order of the schema."""
         found = []
+        writes = effects.written(node.target, node.args, node.kwargs)
         for parameter, given in effects.operands(node.target, node.args, node.kwargs):
             info = parameter.alias_info
             sets = frozenset(info.before_set) if info is not None else frozenset()
-            written = effects.is_written(parameter)
+            written = parameter.name in writes
             for value in filter(lambda value: value is not None, map(self._of, references(given))):
                 assert value is not None
                 found.append((value, Operand(self.tensors[value], written, written and parameter.is_out, sets)))

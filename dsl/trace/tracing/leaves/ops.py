@@ -248,9 +248,10 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
         values = effects.argument_values(func, args, kwargs)
         self.random |= effects.is_random(func, values)
         self.host_sync |= effects.depends_on_data(func)
+        writes = effects.written(func, args, kwargs)
         for argument, value in effects.operands(func, args, kwargs):
             for tensor in containers.tensors(value):
-                if effects.is_written(argument):
+                if argument.name in writes:
                     self.written.add(memory_of(tensor))
                 if memory_of(tensor) not in self._own:
                     self.outside.append(tensor)
