@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 from streamsched.dsl.trace.model import StorageKind, Trace
+from streamsched.dsl.trace.tracing.assembly import effects
 
 _STATE = "self.register_buffer('mean', torch.zeros(4)); self.register_buffer('var', torch.ones(4))"
 
@@ -46,8 +46,6 @@ def test_running_statistics(traced: Callable[..., Trace], call: str, written: se
 @pytest.mark.parametrize("name", ["batch_norm", "instance_norm", "native_batch_norm", "_batch_norm_impl_index"])
 @pytest.mark.parametrize("switch", [True, False])
 def test_torch_does_what_is_said_of_it(name: str, switch: bool) -> None:
-    from streamsched.dsl.trace.tracing.assembly import effects
-
     target = getattr(torch.ops.aten, name).default
     mean, variance = torch.zeros(4), torch.ones(4)
     more = [False] if len(target._schema.arguments) == 9 else []
@@ -58,8 +56,6 @@ def test_torch_does_what_is_said_of_it(name: str, switch: bool) -> None:
 
 
 def test_an_operator_that_works_in_place_without_saying_so() -> None:
-    from streamsched.dsl.trace.tracing.assembly import effects
-
     with torch.library._scoped_library("npu", "FRAGMENT") as library:
         library.define("npu_apply_rotary_pos_emb(Tensor query, Tensor key, Tensor cos, Tensor sin) -> (Tensor, Tensor)")
         target = torch.ops.npu.npu_apply_rotary_pos_emb.default
@@ -67,8 +63,6 @@ def test_an_operator_that_works_in_place_without_saying_so() -> None:
 
 
 def test_statistics_that_are_always_updated() -> None:
-    from streamsched.dsl.trace.tracing.assembly import effects
-
     target = torch.ops.aten.batch_norm_update_stats.default
     args = (torch.randn(2, 4, 8), torch.zeros(4), torch.ones(4), 0.1)
     target(*args)
