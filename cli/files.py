@@ -93,7 +93,8 @@ def replace_file(path: str, write: Callable[[str], None]) -> None:
     mode = _mode(path)
     try:
         if mode is not None and not stat.S_ISREG(mode):
-            write(path)
+            with contextlib.suppress(BrokenPipeError):  # a reader that has gone wants no more
+                write(path)
         else:
             _replace(os.path.realpath(path), mode, write)
     except OSError as error:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from streamsched.cli import console
+from streamsched.cli.streams import is_closed
 
 
 @click.command("lsp", short_help="Run the language server.")
@@ -28,6 +31,9 @@ def command(stdio: bool) -> int:
             raise
         raise console.Failure("the language server needs pygls: pip install 'streamsched[lsp]'") from error
 
+    for stream, name in ((sys.stdin, "input"), (sys.stdout, "output")):
+        if is_closed(stream):
+            raise console.Failure(f"the language server needs standard {name}, which is closed")
     try:
         number = version("streamsched")
     except PackageNotFoundError:

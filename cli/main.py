@@ -7,7 +7,6 @@ shows something despite them ends with 0.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import opcode
 import os
@@ -17,6 +16,7 @@ from collections.abc import Sequence
 import click
 
 from streamsched.cli.console import ABNORMAL, CLEAN, say
+from streamsched.cli.streams import safe_streams
 from streamsched.dsl.files import ReadError
 from streamsched.dsl.nearest import nearest
 
@@ -89,17 +89,21 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a message is never lost to a narrow encoding
     words = list(sys.argv[1:] if arguments is None else arguments)
+    with safe_streams() as lost:
+        code = _run(words)
+        if lost():
+            say("error: cannot write standard output: it is closed")
+            return code or ABNORMAL
+        return code
+
+
+def _run(words: list[str]) -> int:
+    """Run the verb, and turn what it raises into a message and an exit code."""
     try:
         code = cli.main(args=words, prog_name="streamsched", standalone_mode=False)
         if not sys.stdout.closed:  # the language server closes it at its end
             sys.stdout.flush()
-    except (BrokenPipeError, SystemExit):
-        _discard_output()  # the reader has gone, as `head` goes; click exits where it notices first
-        return CLEAN
     except (KeyboardInterrupt, click.Abort) as error:
         _say_who_raised(error.__cause__ or error)  # click puts its own in place of Python's
         return INTERRUPTED
@@ -108,8 +112,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ABNORMAL
     except (ReadError, OSError) as error:
         say(f"error: {error}")
-        if isinstance(error, OSError):
-            _discard_output()
         return ABNORMAL
     except Exception as error:
         return _internal_error(error, words)
@@ -128,12 +130,6 @@ def _say_who_raised(error: BaseException) -> None:
     code = entry.tb_frame.f_code
     if opcode.opname[code.co_code[entry.tb_lasti]] == "RAISE_VARARGS":
         say(f"error: {code.co_qualname}() raises KeyboardInterrupt at {code.co_filename}:{entry.tb_lineno}")
-
-
-def _discard_output() -> None:
-    """Let what is still in stdout's buffer go nowhere, so that flushing it at exit does not raise again."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _internal_error(error: Exception, words: list[str]) -> int:

@@ -52,7 +52,6 @@ def test_what_is_raised_becomes_a_message(
         raise raised
 
     monkeypatch.delenv("STREAMSCHED_DEBUG", raising=False)
-    monkeypatch.setattr(main_module, "_discard_output", lambda: None)
     monkeypatch.setattr(main_module.cli, "main", fail)
     assert main(["lint"]) == code
     err = capsys.readouterr().err
@@ -73,23 +72,6 @@ def test_a_traceback_is_there_for_those_who_ask(
         monkeypatch.setenv("STREAMSCHED_DEBUG", "1")
     assert main(["lint", "--verbose"] if how == "option" else ["lint"]) == 2
     assert "Traceback" in capsys.readouterr().err
-
-
-def test_a_reader_that_leaves_early_is_no_error() -> None:
-    command = subprocess.Popen([*START, "explain"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert command.stdout is not None
-    assert command.stderr is not None
-    command.stdout.close()
-    assert command.stderr.read() == b""
-    assert command.wait() == 0
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
-def test_a_full_disk_is_said_once() -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run([*START, "explain"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2
-    assert done.stderr == "error: [Errno 28] No space left on device\n"
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="a name for standard output")
