@@ -19,8 +19,12 @@ def unordered_collectives(facts: Facts) -> Iterator[Diagnostic]:
     """Two collectives, of two groups or issued on two streams, may run in either order.
 
     A collective ends only when every rank of its group has begun it. Where two of them are not ordered, each device
-    chooses for itself which it begins first, and the order in which the host issues them decides nothing. That a
-    process group keeps its collectives in a queue is no order either: they enter it as their streams come to them.
+    chooses for itself which it begins first, and the order in which the host issues them decides nothing.
+
+    A process group keeps a queue, in the order of issue, for what is not waited for at once: with `async_op=True`, and
+    functional ones. In code that runs as it is written, that orders those of one group. It is no order for blocking
+    ones, which run on the stream that they are issued on, nor where a compiler may issue them anew: in a schedule, and
+    in code for npugraph_ex.
 
     If one rank begins the first and another rank the second, and a device has room for only one, both wait for ever.
     It happens rarely, under load, and on some machines only; cores enough for both today may be too few tomorrow.

@@ -52,6 +52,8 @@ LAST_USE: Final = "last use"
 """On FREE: a compiled graph drops the memory here, behind its last use, though a variable still holds it."""
 COLLECTIVE: Final = "collective"
 """On RECORD and WAIT: a collective, or the wait for one, issues it by itself."""
+QUEUED: Final = "queued"
+"""On the LAUNCH of a collective: it runs in its group's queue, in the order of issue, on whatever stream that is."""
 
 _JOINT: Final = ", "
 _INSIDE: Final = "in module "

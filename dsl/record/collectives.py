@@ -96,10 +96,13 @@ class Groups:
         for number in dict.fromkeys((*read, *written)):  # the backend tells the allocator by itself
             kept = Entry(StepKind.RECORD_STREAM, stream, self._memory.blocks[number].name, storage=number)
             self._device.log.add(kept)
+        work = _work(result)
+        # A blocking one runs on the stream that it is issued on; what is compiled may be issued in another order.
+        if values.get("async_op", work is not None or is_collective(func)) and not self._device.per_call:
+            entry.words.append(via.QUEUED)
         if is_collective(func):
             self._pending.update(dict.fromkeys(written, (stream, (*read, *written))))
             return
-        work = _work(result)
         if work is not None:
             self._handles[id(work)] = _Handle(work, stream, values)
         else:

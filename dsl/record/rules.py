@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
-from streamsched.dsl.program.steps import DEFAULT, Program
+from streamsched.dsl.program.steps import Program
 from streamsched.dsl.record import event_rules
+from streamsched.dsl.record.side_use import used_side_streams
 from streamsched.dsl.rule import rule
 from streamsched.dsl.trace.model import NONE
 
@@ -20,7 +21,8 @@ def no_side_stream(recorder: Recorder, span: Span) -> Iterator[Diagnostic]:
     """Nothing ran on a side stream, so that nothing about streams was checked.
 
     Code that uses streams often does so behind a condition: a number of tokens, a flag, a capability of the device. A
-    run that takes the other branch is no proof that the branch with streams is right.
+    run that takes the other branch is no proof that the branch with streams is right. A collective is on the stream of
+    its group, and counts where something is issued between it and the wait for it.
 
     Example:
 
@@ -32,9 +34,7 @@ def no_side_stream(recorder: Recorder, span: Span) -> Iterator[Diagnostic]:
 
         streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
     """
-    used = {entry.stream for entry in recorder.device.log.entries if entry.kind.value in ("launch", "alloc")}
-    queues = recorder.device.queues
-    if not any(n > DEFAULT and not queues[n].of_group and not queues[n].of_capture for n in used):
+    if not used_side_streams(recorder.device):
         yield no_side_stream.diagnostic(
             span,
             "nothing ran on a side stream, so there was nothing to check",

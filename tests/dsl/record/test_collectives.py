@@ -66,8 +66,77 @@ def test_a_handle_that_nobody_waits_for(found: Auditor, begin: str, filled: str,
 @pytest.mark.parametrize("wait", ["work.wait()", "work.get_future().wait()", "work.synchronize()"])
 @pytest.mark.parametrize(("begin", "filled", "operator"), BEGINS)
 def test_a_handle_that_is_waited_for(found: Auditor, begin: str, filled: str, operator: str, wait: str) -> None:
-    findings = found(forward(begin, "z = x + 3", wait, f"return z, {filled} + 1"), X, world=4)
-    assert [each.code for each in findings] == ["AUD101"]
+    assert found(forward(begin, "z = x + 3", wait, f"return z, {filled} + 1"), X, world=4) == []
+
+
+def test_nothing_is_checked_where_a_collective_runs_alone(found: Auditor) -> None:
+    lines = ["work = dist.all_reduce(y, async_op=True)", "work.wait()", "y = funcol.all_reduce(y, 'sum', self.tp)"]
+    assert [each.code for each in found(forward(*lines, "return y + 1"), X, world=4)] == ["AUD101"]
+
+
+@pytest.mark.parametrize("target", ["cuda", "npu"])
+def test_a_collective_from_a_side_stream_uses_it(found: Auditor, target: str) -> None:
+    lines = (
+        "self.side.wait_stream(main)",
+        "with torch.cuda.stream(self.side):",
+        "    dist.all_reduce(y)",
+        "z = x + 3",
+        "main.wait_stream(self.side)",
+        "return y + z",
+    )
+    assert found(forward(*lines).replace("cuda", target), X, world=4, target=target) == []
+
+
+TWICE = (
+    "first = {}",
+    "self.side.wait_stream(main)",
+    "with torch.cuda.stream(self.side):",
+    "    z = x + 3",
+    "    second = {}",
+    "    {}",
+    "{}",
+    "main.wait_stream(self.side)",
+    "z.record_stream(main)",
+    "return {}",
+)
+
+
+def twice(first: str, second: str, waits: tuple[str, str], result: str) -> str:
+    return forward(*TWICE).format(first, second, waits[1], waits[0], result)
+
+
+BEGIN = "dist.all_reduce({}, async_op=True)"
+WAITS = ("first.wait()", "second.wait()")
+
+
+def test_collectives_of_one_group_are_in_its_queue(found: Auditor) -> None:
+    assert found(twice(BEGIN.format("y"), BEGIN.format("z"), WAITS, "y + z"), X, world=4) == []
+    functional = "funcol.all_reduce({}, 'sum', self.tp)"
+    waits = ("first = first + 1", "second = second + 1")
+    functionals = twice(functional.format("y"), functional.format("z"), waits, "first + second")
+    assert found(functionals, X, world=4) == []
+
+
+def test_blocking_collectives_of_one_group_are_in_no_queue(found: Auditor) -> None:
+    blocking = [
+        "self.side.wait_stream(main)",
+        "with torch.cuda.stream(self.side):",
+        "    z = x + 3",
+        "    dist.all_reduce(z)",
+        "dist.all_reduce(y)",
+        "main.wait_stream(self.side)",
+        "z.record_stream(main)",
+        "return y + z",
+    ]
+    assert "ORD107" in [each.code for each in found(forward(*blocking), X, world=4)]
+
+
+def test_a_compiler_may_issue_collectives_in_another_order(found: Auditor) -> None:
+    functional = "funcol.all_reduce({}, 'sum', self.tp)"
+    waits = ("first = first + 1", "second = second + 1")
+    text = twice(functional.format("y"), functional.format("z"), waits, "first + second").replace("cuda", "npu")
+    findings = found(text, X, world=4, target="npugraph_ex")
+    assert "ORD107" in [each.code for each in findings]
 
 
 def test_a_handle_that_another_stream_waits_for(found: Auditor) -> None:
