@@ -60,11 +60,18 @@ class Memory:
         storage = _storage(tensor)
         if storage is None:
             return None
-        address = storage._cdata
-        known = self._numbers.get(address)
+        known = self._numbers.get(storage._cdata)
         if known is not None:
             return known
-        number = len(self.blocks)
+        return self._watch(storage, block)
+
+    def exchange(self, storage: torch.UntypedStorage, block: Block) -> int:
+        """Let a storage that is known stand for another block from now on; the number of that."""
+        del self._watching[self._numbers[storage._cdata]]
+        return self._watch(storage, block)
+
+    def _watch(self, storage: torch.UntypedStorage, block: Block) -> int:
+        address, number = storage._cdata, len(self.blocks)
         self.blocks.append(block)
         self._numbers[address] = number
 

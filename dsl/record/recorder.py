@@ -238,10 +238,15 @@ class Recorder:
         return self.memory.blocks[number].shared
 
     def _died(self, number: int) -> None:
+        if self.memory.blocks[number].kind in (StorageKind.OP, StorageKind.INPUT):
+            self.freed(number)
+
+    def freed(self, number: int) -> None:
+        """Note that memory goes back to the allocator, where it is the device's."""
         block = self.memory.blocks[number]
         if block.captured and block.captured != self.device.capture():
             return  # it stays in the pool of its graph, and nothing but the graph is given it
-        if not block.on_host and block.kind in (StorageKind.OP, StorageKind.INPUT):
+        if not block.on_host and block.nbytes:
             source = self.device.places.here() or self.device.log.last_source
             self.device.log.add(Entry(StepKind.FREE, block.home, block.name, storage=number, source=source))
 

@@ -19,6 +19,7 @@ from streamsched.dsl.record.distributed import distributed
 from streamsched.dsl.record.kernels import forget_modules
 from streamsched.dsl.record.recorder import Recorder
 from streamsched.dsl.record.replacing import replaced
+from streamsched.dsl.record.resizing import resized
 from streamsched.dsl.record.streams import VirtualStream
 from streamsched.dsl.record.triton import launches_of_triton
 from streamsched.dsl.trace.tracing.npu_stub import NAME, NoFakeError, Stub
@@ -116,6 +117,13 @@ def _methods(recorder: Recorder) -> Iterator[None]:
         recorder.launches.address_taken(storage)
         return true_address(storage)
 
+    true_resize = torch.UntypedStorage.resize_
+
+    def resize_(storage: torch.UntypedStorage, size: int) -> torch.UntypedStorage:
+        true_resize(storage, size)
+        resized(recorder, storage)
+        return storage
+
     def to_dlpack(tensor: torch.Tensor) -> Any:
         return tensor.__dlpack__()
 
@@ -123,7 +131,7 @@ def _methods(recorder: Recorder) -> Iterator[None]:
     with (
         replaced(torch.Tensor, tensor),
         replaced(torch.nn.Module, {"npu": module_npu}),
-        replaced(torch.UntypedStorage, {"data_ptr": data_ptr}),
+        replaced(torch.UntypedStorage, {"data_ptr": data_ptr, "resize_": resize_}),
         replaced(torch.utils.dlpack, {"to_dlpack": to_dlpack}),
         replaced(torch, {"to_dlpack": to_dlpack}),
     ):
