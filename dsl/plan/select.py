@@ -24,6 +24,7 @@ from streamsched.dsl.syntax.tree import (
     UnionSelector,
     ValueSelector,
 )
+from streamsched.dsl.syntax.usage import groups_in
 from streamsched.dsl.trace.model import NONE, Trace
 
 
@@ -37,12 +38,23 @@ class Selecting:
     _known: dict[str, Selection] = field(default_factory=dict)
 
     def group(self, name: str) -> Selection:
-        """The ops of the group `name`; nothing for a group that was not declared, which the syntax reports."""
-        if name not in self._known:
-            self._known[name] = NOTHING  # a group defined through itself, which the syntax reports
-            if name in self.groups:
-                self._known[name] = self.select(self.groups[name])
-        return self._known[name]
+        """The ops of the group `name`; nothing for a group that was not declared, which the syntax reports.
+
+        The groups that it is made of are selected first: a chain of them may be longer than Python's stack is deep.
+        """
+        waiting, begun = [name], set[str]()
+        while waiting:
+            each = waiting[-1]
+            if each in begun:
+                begun.remove(each)
+                self._known[waiting.pop()] = self.select(self.groups[each])
+            elif each in self._known or each not in self.groups:
+                waiting.pop()
+            else:
+                begun.add(each)
+                self._known[each] = NOTHING  # a group defined through itself, which the syntax reports
+                waiting += (used.text for used in groups_in(self.groups[each]) if used.text not in self._known)
+        return self._known.get(name, NOTHING)
 
     def select(self, selector: Selector) -> Selection:
         """The ops that `selector` selects. A part of it that matches nothing is reported."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from streamsched.dsl.syntax.tree import (
@@ -64,7 +64,16 @@ def used_groups(statement: Statement) -> Iterator[Name]:
     """The groups that a statement names, but for the one that it defines."""
     if isinstance(statement, CostStatement):
         yield statement.group
-    for selector in selectors_of(statement):
+    yield from _groups(selectors_of(statement))
+
+
+def groups_in(selector: Selector) -> Iterator[Name]:
+    """The groups that a selector names, from left to right."""
+    return _groups(_parts(selector))
+
+
+def _groups(selectors: Iterable[Selector]) -> Iterator[Name]:
+    for selector in selectors:
         if isinstance(selector, GroupSelector):
             yield Name(selector.name, span=selector.span)
 
