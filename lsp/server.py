@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcInvalidParams
+from pygls.exceptions import JsonRpcInvalidParams, JsonRpcParseError
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
@@ -18,7 +19,7 @@ from streamsched.lsp.completion import complete
 from streamsched.lsp.definition import definitions
 from streamsched.lsp.hover import hover
 from streamsched.lsp.outline import outline
-from streamsched.lsp.protocol import Protocol, log_faults
+from streamsched.lsp.protocol import UNREADABLE, Protocol, log_faults
 from streamsched.lsp.rename import CannotRenameError, references, renamable, rename
 from streamsched.lsp.session import Open, Session
 from streamsched.lsp.watching import POLL, registration, watches
@@ -32,6 +33,8 @@ TRIGGERS = ['"', ".", ":", "{", "[", " "]
 
 class Server(LanguageServer):
     """A language server with its session, and the checks that are under way."""
+
+    protocol: Protocol
 
     def __init__(self, version: str) -> None:
         sync = types.TextDocumentSyncKind.Incremental
@@ -85,6 +88,13 @@ class Server(LanguageServer):
         self.session.close(uri)
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Answer what could not be read; a fault of the server's own is shown to the user."""
+        if isinstance(error, UNREADABLE):
+            self.protocol.refuse_unknown(JsonRpcParseError("this is no JSON, or it nests too deeply"))
+        else:
+            super().report_server_error(error, source)
+
     async def _check(self, uri: str) -> None:
         await asyncio.sleep(DELAY)
         text = self.workspace.get_text_document(uri)
@@ -107,8 +117,9 @@ class Server(LanguageServer):
 def serve(version: str) -> None:
     """Speak with an editor over standard input and output until it ends, and end the process with it."""
     log_faults()
-    make_server(version).start_io()
-    os._exit(0)  # at once: a check that is under way has nobody to tell
+    server = make_server(version)
+    server.start_io()
+    os._exit(1 if server.protocol.ended_early else 0)  # at once: a check that is under way has nobody to tell
 
 
 def make_server(version: str) -> Server:

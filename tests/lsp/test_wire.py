@@ -17,7 +17,7 @@ from tiny import EXAMPLES
 
 MOE = EXAMPLES / "deepseek_moe" / "deepseek_moe.sched"
 START = "import sys; from streamsched.cli.main import main; sys.exit(main(['lsp']))"
-INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, NOT_INITIALIZED = -32600, -32601, -32602, -32002
+INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, NOT_INITIALIZED, NO_JSON = -32600, -32601, -32602, -32002, -32700
 
 
 class Wire:
@@ -59,7 +59,9 @@ class Wire:
         return list(message["params"]["diagnostics"])
 
     def send(self, message: Any) -> None:
-        body = json.dumps(message).encode()
+        self.send_body(json.dumps(message).encode())
+
+    def send_body(self, body: bytes) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
         self.process.stdin.flush()
@@ -109,6 +111,80 @@ def test_every_request_is_answered(wire: Wire) -> None:
     assert wire.error("textDocument/hover", place(uri)) == INVALID_REQUEST
     wire.notify("exit", None)
     assert errors_told(wire) == ""
+
+
+def test_notifications_that_mean_nothing_are_passed_over(wire: Wire, tmp_path: Path) -> None:
+    wire.notify("textDocument/didOpen", {"textDocument": 3})
+    wire.notify("initialized", {})
+    wire.initialize()
+    closed = {"textDocument": {"uri": (tmp_path / "a b.sched").as_uri(), "version": 2}}
+    changed = {**closed, "contentChanges": [{"text": "schedule a"}]}
+    wire.open(tmp_path / "a b.sched", "schedule a\n")
+    assert wire.findings() != []
+    wire.notify("textDocument/didChange", changed)
+    assert wire.findings() != []
+    for params in (closed, closed, {}, None, []):
+        wire.notify("textDocument/didClose", params)
+    for params in (changed, closed, {}, None, []):
+        wire.notify("textDocument/didChange", params)
+    wire.notify("no/such", {})
+    seen = {"params": {"uri": closed["textDocument"]["uri"], "diagnostics": []}}
+    wire.send({"jsonrpc": "2.0", "id": 1000, "method": "no/such", "params": None})
+    told = [wire.receive(), wire.receive()]
+    assert told[0] == {"jsonrpc": "2.0", "method": "textDocument/publishDiagnostics", **seen}
+    assert told[1]["id"] == 1000
+    assert wire.ask("shutdown", None)["result"] is None
+    wire.notify("exit", None)
+    assert errors_told(wire) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"hello", NO_JSON),
+        (b"\xff\xfe\xfd", NO_JSON),
+        (b"[" * 100_000, NO_JSON),
+        (b"[]", INVALID_REQUEST),
+        (b"null", INVALID_REQUEST),
+        (b"{}", INVALID_REQUEST),
+        (b'{"id": 5}', INVALID_REQUEST),
+    ],
+)
+def test_what_is_no_message_is_answered(body: bytes, code: int, wire: Wire) -> None:
+    wire.initialize()
+    wire.send_body(body)
+    answer = wire.receive()
+    assert (answer["id"], answer["error"]["code"]) == (None, code)
+    assert wire.error("no/such", {}) == NO_METHOD
+    wire.ask("shutdown", None)
+    wire.notify("exit", None)
+    assert errors_told(wire) == ""
+
+
+def test_a_server_is_initialized_once(wire: Wire) -> None:
+    wire.initialize()
+    uri = wire.open(MOE, MOE.read_text(encoding="utf-8"))
+    params = {"processId": None, "rootUri": None, "capabilities": {}}
+    assert wire.error("initialize", params) == INVALID_REQUEST
+    assert "result" in wire.ask("textDocument/hover", place(uri))
+
+
+@pytest.mark.parametrize(("orderly", "code"), [(True, 0), (False, 1)])
+def test_the_exit_code_tells_whether_the_server_was_shut_down(orderly: bool, code: int, wire: Wire) -> None:
+    wire.initialize()
+    if orderly:
+        wire.ask("shutdown", None)
+    wire.notify("exit", None)
+    assert wire.process.wait(60) == code
+
+
+def test_a_long_chain_of_groups_is_checked(wire: Wire) -> None:
+    wire.initialize()
+    chain = "".join(f"group g{n} = g{n + 1}\n" for n in range(3000)) + 'group g3000 = module "gate"\n'
+    uri = wire.open(MOE, MOE.read_text(encoding="utf-8") + chain)
+    assert [finding["code"] for finding in wire.findings() if finding["severity"] < 3] == ["SYN202"]
+    lines = MOE.read_text(encoding="utf-8").count("\n")
+    assert "kernel" in wire.ask("textDocument/hover", place(uri, lines, 7))["result"]["contents"]["value"]
 
 
 def test_refused_requests_do_not_fill_standard_error(wire: Wire) -> None:
