@@ -14,6 +14,7 @@ from streamsched.dsl.record.rules import RULES as RECORD_RULES
 from streamsched.dsl.record.run_rules import RULES as RUN_RULES
 from streamsched.dsl.rule import Rule
 from streamsched.dsl.syntax.rules import RULES as SYNTAX_RULES
+from streamsched.dsl.trace.chance_rules import RULES as CHANCE_RULES
 from streamsched.dsl.trace.collective_rules import RULES as COLLECTIVE_RULES
 from streamsched.dsl.trace.dim_rules import RULES as DIM_RULES
 from streamsched.dsl.trace.dtype_rules import RULES as DTYPE_RULES
@@ -32,6 +33,7 @@ def _by_code() -> dict[str, Rule[..., Any]]:
         *REFUSAL_RULES,
         *SAVED_RULES,
         *LOSS_RULES,
+        *CHANCE_RULES,
         *COLLECTIVE_RULES,
         *DIM_RULES,
         *DTYPE_RULES,

@@ -31,8 +31,9 @@ from streamsched.dsl.trace.tracing.problems import problems
 from streamsched.dsl.trace.tracing.provenance.recorder import Recorder
 from streamsched.dsl.trace.tracing.scope.tracer import trace_scope
 from streamsched.dsl.trace.tracing.streams import standing_in
-from streamsched.dsl.trace.tracing.traps import autocast, rank
+from streamsched.dsl.trace.tracing.traps import autocast, chance, rank
 from streamsched.dsl.trace.tracing.traps.comparison import compiling_matters
+from streamsched.dsl.trace.tracing.traps.drawn import chances
 from streamsched.dsl.trace.tracing.traps.losses import losses
 from streamsched.dsl.trace.tracing.traps.mixed_dtypes import mixed_dtypes
 from streamsched.dsl.trace.tracing.world import ranks
@@ -106,12 +107,14 @@ def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs
     )
     session.streams.begin(recorder.tick)
     session.rank_asked.begin(lambda: leaves.inside)
-    exported = export(session, model, inputs, recorder)
+    with chance.watched(model, leaves, session.internals) as seen:
+        exported = export(session, model, inputs, recorder)
     session.streams.end()
     if isinstance(exported, Diagnostic):
         return Traced(None, (exported,))
     of_rank = tuple(rank.asked(session))
     compared = compiling_matters(session, model, inputs, recorder)
+    by_chance = tuple(chances(session, model, inputs, recorder, seen))
     parts = assemble(model, inputs.args, inputs.kwargs, exported.program, recorder)
     found = dim_problems.constrained(session, recorder)
     found = found or problems(session, exported.program, parts, recorder)
@@ -119,7 +122,7 @@ def _trace_root(session: Session, leaves: Leaves, model: torch.nn.Module, inputs
         return Traced(None, found)
     name_all(session.sources, own_files(session.sources))
     mixed = mixed_dtypes(session, recorder, parts.ops, parts.values.all())
-    lost = (*losses(session, model, exported.warned, recorder, parts.state), *mixed, *compared, *of_rank)
+    lost = (*losses(session, model, exported.warned, recorder, parts.state), *mixed, *compared, *of_rank, *by_chance)
     streamed = session.streams.over(parts.moments)
     return Traced(finished(session, model, parts, recorder, lost), lost, streamed)
 

@@ -86,11 +86,14 @@ def know_the_true_functions() -> None:
 
     Later it could only learn them again, and would forget what torch_npu taught it when it was imported.
     """
-    from torch._dynamo.trace_rules import get_torch_obj_rule_map
+    from torch._dynamo.trace_rules import get_torch_obj_rule_map, is_numpy
     from torch._dynamo.variables.torch import TorchInGraphFunctionVariable, tracing_state_functions
+    from torch._dynamo.variables.user_defined import UserDefinedObjectVariable
 
     for learn in (get_torch_obj_rule_map, tracing_state_functions, TorchInGraphFunctionVariable._get_handlers):
         learn()
+    UserDefinedObjectVariable._supported_random_functions()
+    is_numpy(None)
 
 
 def forget_stand_ins() -> None:
