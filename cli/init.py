@@ -65,8 +65,11 @@ def command(
     if scope_class and not scope:
         raise click.UsageError("--class says which modules of --scope are meant; give --scope too")
     _check_output(output)
-    from streamsched.dsl.init import Wanted, draft
+    from streamsched.dsl.init import Wanted, draft, is_name
 
+    if name and not is_name(name):
+        told = f"`{name}` is no name for a schedule: ASCII letters, digits and `_`, no digit first, no keyword"
+        raise click.BadParameter(told, param_hint="--name")
     wanted = Wanted(
         source or model or "",
         inputs,

@@ -15,6 +15,7 @@ from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.record.rules import no_side_stream
 from streamsched.dsl.syntax.formatter import format_schedule
 from streamsched.dsl.syntax.parser import parse
+from streamsched.dsl.syntax.tree import ScheduleStatement
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.request import Traced, TraceRequest
 from streamsched.dsl.trace.streamed import Streamed
@@ -78,6 +79,12 @@ def draft(wanted: Wanted, *, verbose: bool = False, progress: Progress | None = 
     written = trace_request(parse(_written(wanted, "draft"), "<options>").schedule, base)
     request = replace(trace_request(parsed.schedule, base), determined_by=written.determined_by)
     return _traced(wanted, request, texts, verbose, progress)
+
+
+def is_name(text: str) -> bool:
+    """Whether a schedule can be called so."""
+    statements = parse(f"schedule {text}", "--name").schedule.statements
+    return [s.name.text for s in statements if isinstance(s, ScheduleStatement)] == [text]
 
 
 def _traced(
@@ -197,4 +204,5 @@ def _from(wanted: Wanted, file: str) -> str:
 def _name(wanted: Wanted, trace: Trace) -> str:
     """The schedule's name: the one that was asked for, else the output's, else the model's."""
     stem = os.path.basename(wanted.output).removesuffix(SUFFIX)
-    return wanted.name or identifier(stem) or snake_case(trace.root.rpartition(":")[2])
+    name = wanted.name or identifier(stem) or snake_case(trace.root.rpartition(":")[2])
+    return name if is_name(name) else f"{name}_"

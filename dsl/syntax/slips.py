@@ -14,6 +14,7 @@ from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from streamsched.dsl.nearest import nearest
 from streamsched.dsl.syntax.expected import SELECTORS, STATEMENTS, expected, keywords, meant
+from streamsched.dsl.syntax.name_slips import NAMES_HELP, foreign_letter, path_as_name
 from streamsched.dsl.syntax.source import Fault, Source, replacing
 from streamsched.dsl.syntax.stop import Stop
 
@@ -197,7 +198,7 @@ def _name_character(stop: Stop) -> Fault | None:
         return None
     if not stop.last_word or stop.gap != stop.at:
         return None
-    return stop.fault(f"`{stop.found}` cannot be part of a name", "names are made of letters, digits and `_`")
+    return stop.fault(f"`{stop.found}` cannot be part of a name", NAMES_HELP)
 
 
 def _word_operator(stop: Stop) -> Fault | None:
@@ -311,6 +312,8 @@ _SLIPS: tuple[Callable[[Stop], Fault | None], ...] = (
     _definition_without_group,
     _stream_keyword,
     _reserved_name,
+    foreign_letter,
+    path_as_name,
     _keyword,
     _statement,
     _selector,

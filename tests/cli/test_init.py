@@ -79,12 +79,19 @@ def test_no_file_is_replaced(project: Path, run: Run) -> None:
         (["model.py:Model", *INPUTS, "--inputs-from", "model.py:f"], 2, "not from both"),
         (["model.py:Model", *INPUTS, "--class", "Model"], 2, "give --scope too"),
         (["model.py:Model", "--input", "x: f16[8"], 2, "Invalid value for --input: `[` is never closed"),
+        (["model.py:Model", *INPUTS, "--name", "a b"], 2, "Invalid value for --name: `a b` is no name for a schedule"),
+        (["model.py:Model", *INPUTS, "--name", "on"], 2, "Invalid value for --name"),
     ],
 )
 def test_what_cannot_be_done(words: list[str], code: int, expected: str, project: Path, run: Run) -> None:
     done = run("init", *words)
     assert done.code == code and expected in done.err, done
     assert not [name for name in os.listdir() if name.startswith("new")]
+
+
+def test_a_name_that_is_a_keyword(project: Path, run: Run) -> None:
+    assert run("init", "model.py:Model", *INPUTS, "-o", "on.sched").code == 0
+    assert "schedule on_\n" in Path("on.sched").read_text()
 
 
 OVERLAPPED = """

@@ -100,6 +100,13 @@ SAID = [
     ("group a = b[1-3]", "a slice is written with a colon", (14, 16), "[1:3]"),
     ("group a = b .. c .. d", "a range has two ends", (18, 20), "parentheses"),
     ("schedule a-b", "`-` cannot be part of a name", (11, 12), "letters, digits and `_`"),
+    ("input x: f32[größe, 8]", "`ö` cannot be part of a name: `größe`", (14, 19), "ASCII letters, digits and `_`"),
+    ("input größe: f32[8]", "`ö` cannot be part of a name: `größe`", (7, 12), "ASCII letters"),
+    ("größe on side", "`ö` cannot be part of a name: `größe`", (1, 6), "ASCII letters"),
+    ("a -> ß", "`ß` cannot be part of a name", (6, 7), "ASCII letters"),
+    ("world ä", "expected a whole number, found `ä`", (7, 8), None),
+    ("schedule ../evil", "expected a name, found `../evil`", (10, 17), "ASCII letters"),
+    ("group ../a = b", "expected a name, found `../a`", (7, 11), "ASCII letters"),
     ("schedule", "expected a name, found the end of the statement", (9, 9), None),
     ("model", "expected a string in double quotes, found the end of the statement", (6, 6), None),
     ('model "m.py"', "the colon and a name are missing", (7, 13), '"model.py:build"'),
@@ -117,7 +124,7 @@ SAID = [
     ("world x", "expected a whole number, found `x`", (7, 8), None),
     ("cost a = soon", "expected a duration such as `120us`, found `soon`", (10, 14), None),
     ("a -> \u2028b", "found the character U+2028", (6, 7), None),
-    ("group \u00e9 = b", "expected a name, found `\u00e9`", (7, 8), None),
+    ("group \u00e9 = b", "`\u00e9` cannot be part of a name", (7, 8), "ASCII letters"),
 ]
 
 
