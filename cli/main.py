@@ -19,6 +19,7 @@ from streamsched.cli.console import ABNORMAL, CLEAN, say
 from streamsched.cli.streams import safe_streams
 from streamsched.dsl.files import ReadError
 from streamsched.dsl.nearest import nearest
+from streamsched.dsl.saying import said
 
 INTERRUPTED = 130
 VERBS = ("init", "trace", "lint", "fmt", "gen", "show", "verify", "audit", "explain", "lsp")
@@ -138,7 +139,7 @@ def _internal_error(error: Exception, words: list[str]) -> int:
         import traceback
 
         traceback.print_exception(error)
-    what = " ".join(str(error).split())[:300]
+    what = " ".join(said(error).split())[:300]
     say(f"internal error: {type(error).__name__}{': ' if what else ''}{what}")
     say("This is a fault of streamsched, not of your schedule. Please report it with the output of this command under")
     say("STREAMSCHED_DEBUG=1 and, if you may share it, the schedule and its .trace.json.gz.")

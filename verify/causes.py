@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from streamsched.dsl.saying import said
+
 LINES = 3
 """How many lines of a message are joined at most, where each announces the next with a colon."""
 
@@ -52,7 +54,7 @@ def _inner(error: BaseException) -> BaseException | None:
 
 def _said(error: BaseException) -> str:
     """The class and the first lines that are not empty: one, and those that it announces."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in said(error).splitlines() if line.strip()]
     kept: list[str] = []
     for line in lines[:LINES]:
         kept.append(line)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from streamsched.dsl.program.steps import Program
+from streamsched.dsl.saying import said
 from streamsched.dsl.trace.request import EAGER
 from streamsched.npu_sim import control, environment
 from streamsched.verify.causes import in_words, is_wrapped, root_cause
@@ -32,24 +33,24 @@ def original_raises(error: Exception, inputs: Sequence[str] = ()) -> CannotRunEr
     details = traceback_of(error)
     if is_wrapped(error, "BackendCompilerFailed"):
         return CannotRunError(f"cannot run: npugraph_ex cannot compile the original: {in_words(error)}", details)
-    observed = _OBSERVED.match(str(root_cause(error)))
+    observed = _OBSERVED.match(said(root_cause(error)))
     if is_wrapped(error, "TorchDynamoException") and observed is None:
         return CannotRunError(f"cannot run: torch.compile cannot trace the original: {in_words(error)}", details)
     words = f"{observed[1]}: {' '.join(observed[3].replace(_NEWLINE, ' ').split())}" if observed else in_words(error)
-    said = _device_error() or words
+    reported = _device_error() or words
     return CannotRunError(
-        f"cannot run: the original forward raises on random inputs: {said}{_advice(said, inputs)}", details
+        f"cannot run: the original forward raises on random inputs: {reported}{_advice(reported, inputs)}", details
     )
 
 
 def missing_kernel(error: Exception) -> CannotRunError | None:
     """What an error of the simulated NPU says if it lacks an operator, or knows one only in part; else None."""
-    said = _device_error()
-    if said is None or _NO_SUCH_INDEX.search(said):
+    reported = _device_error()
+    if reported is None or _NO_SUCH_INDEX.search(reported):
         return None
-    named = _NO_KERNEL.match(said)
-    what = f"operator {named[1]} has no kernel in the simulated NPU" if named else f"on the simulated NPU: {said}"
-    return CannotRunError(f"cannot run: {what}", f"{said}\n{traceback_of(error)}")
+    named = _NO_KERNEL.match(reported)
+    what = f"operator {named[1]} has no kernel in the simulated NPU" if named else f"on the simulated NPU: {reported}"
+    return CannotRunError(f"cannot run: {what}", f"{reported}\n{traceback_of(error)}")
 
 
 def other_mode(programs: Sequence[Program], engine: str, error: Exception) -> CannotRunError | None:

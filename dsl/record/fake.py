@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from streamsched.dsl.saying import said
 from streamsched.dsl.trace.tracing.assembly import effects
 
 _NO_VALUES = ("meta tensor", "Meta tensors", "no data", "data-independent")
@@ -44,7 +45,7 @@ class Refusals:
 
     def of(self, func: Any, error: Exception) -> NeedsValuesError | NeedsFakeError | None:
         """What an operator raised for want of values, in our words; None where it is another fault."""
-        told = None if isinstance(error, NeedsValuesError | NeedsFakeError) else self._told(func, str(error))
+        told = None if isinstance(error, NeedsValuesError | NeedsFakeError) else self._told(func, said(error))
         if told is not None:
             self.errors.append(told)
         return told

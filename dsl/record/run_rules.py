@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Severity, Span
 from streamsched.dsl.rule import rule
+from streamsched.dsl.saying import exit_code
 
 
 @rule("AUD201", "needs-values", Severity.ERROR)
@@ -76,7 +77,7 @@ def script_exits(
 
         streamsched audit serve.py -- --layers 2
     """
-    said = f"says: {code}" if isinstance(code, str) else f"exits with code {code}"
+    said = f"says: {code}" if isinstance(code, str) else f"exits with code {exit_code(code)}"
     return script_exits.diagnostic(
         related[0].span if related else span,
         f"{name} {said}",

@@ -32,6 +32,18 @@ def plain(x):
 
 def fails(x):
     raise ValueError("no luck")
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("nothing to say")
+
+    __repr__ = __str__
+
+def fails_silently(x):
+    raise Silent
+
+def leaves_silently(x):
+    raise SystemExit(Silent())
 """
 
 
@@ -67,6 +79,8 @@ def test_nothing_on_a_side_stream_is_not_clean(capsys: pytest.CaptureFixture[str
     ("words", "expected"),
     [
         (["model.py:fails", "--input", "x: f32[4]"], "ValueError: no luck"),
+        (["model.py:fails_silently", "--input", "x: f32[4]"], "on the virtual device: Silent\n"),
+        (["model.py:leaves_silently", "--input", "x: f32[4]"], "it exits (code a Silent)"),
         (["model.py:plain", "--input", "y: f32[4]"], "input `y` is no parameter"),
         (["model.py:plane"], "did you mean `plain`?"),
         (["other.py:plain"], "other.py"),

@@ -125,3 +125,24 @@ def test_from_code_with_streams(project: Path, run: Run) -> None:
 def test_a_model_or_code_with_streams(project: Path, run: Run) -> None:
     assert "name a model" in run("init", *INPUTS).err
     assert run("init", "model.py:Model", "--from", "model.py:Model", *INPUTS).code == 2
+
+
+SILENT = """
+from torch import nn
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("nothing to say")
+
+class Model(nn.Module):
+    def forward(self, x):
+        raise Silent
+"""
+
+
+@pytest.mark.parametrize("words", [["silent.py:Model"], ["--from", "silent.py:Model"]])
+def test_an_exception_that_cannot_say_what_it_is(project: Path, run: Run, words: list[str]) -> None:
+    Path("silent.py").write_text(SILENT)
+    done = run("init", *words, "--input", "x: f16[8, 8]")
+    assert done.code == 2
+    assert "forward() raises at silent.py:10: Silent\n" in done.err

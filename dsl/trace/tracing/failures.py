@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
 
 from streamsched.dsl.diagnostic import Related, Span
+from streamsched.dsl.saying import said
 from streamsched.dsl.trace.sources import Sources
 from streamsched.dsl.trace.tracing.frames import Internals, raw_position, to_characters
+
+_SAYS = ("__str__", "__repr__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,14 @@ def _entries(error: BaseException) -> Iterator[TracebackType]:
     while entry is not None:
         yield entry
         entry = entry.tb_next
+
+
+def meant(error: BaseException) -> BaseException:
+    """The exception itself, of one that was raised because somebody asked another what it says."""
+    asked, passed = error.__context__, frames(error)
+    if asked is None or not passed or passed[-1].f_code.co_name not in _SAYS:
+        return error
+    return meant(asked) if any(value is asked for value in passed[-1].f_locals.values()) else error
 
 
 def user_places(error: BaseException, internals: Internals) -> list[Place]:
@@ -89,7 +100,7 @@ def cause(error: BaseException) -> str:
         return (
             f"{here}: pip install 'streamsched[npu]', or name a file with `fakes`, an empty one if it calls no op of it"
         )
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line.strip() for line in said(error).splitlines() if line.strip()]
     name = type(error).__name__
     if not lines:
         return name

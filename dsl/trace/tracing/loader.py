@@ -17,6 +17,7 @@ import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.nearest import did_you_mean
+from streamsched.dsl.saying import exit_code, said
 from streamsched.dsl.trace import collective_rules, model_rules
 from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.sources import Sources
@@ -224,8 +225,8 @@ def raised(session: Session, error: BaseException, span: Span, what: str) -> Dia
     """The finding that the user's code raised or exited while `what` was being done."""
     related, notes = session.related(error), session.notes(error)
     if isinstance(error, SystemExit):
-        return model_rules.model_exits(span, f"{what}: it exits (code {error.code})", related, notes)
-    if world.is_wanting(str(error)) and not session.request.world:
+        return model_rules.model_exits(span, f"{what}: it exits (code {exit_code(error.code)})", related, notes)
+    if world.is_wanting(said(error)) and not session.request.world:
         message = f"{what} without a process group"
         return collective_rules.world_missing(session.request.schedule_span, message, related, notes)
     return model_rules.model_raises(span, f"{what}: {failures.cause(error)}", related, notes)

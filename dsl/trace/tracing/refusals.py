@@ -8,6 +8,7 @@ from types import CodeType
 from torch.nn.parameter import is_lazy
 
 from streamsched.dsl.diagnostic import Diagnostic, Related
+from streamsched.dsl.saying import exit_code, said
 from streamsched.dsl.trace import collective_rules, model_rules, refusal_rules
 from streamsched.dsl.trace.tracing import failures, world
 from streamsched.dsl.trace.tracing.leaves import remedies
@@ -51,17 +52,18 @@ _CONSTRUCT_WORDS = (
 
 def refusal(session: Session, recorder: Recorder, error: BaseException) -> Diagnostic:
     """The diagnostic of an exception that left torch.export."""
+    error = failures.meant(error)
     related = _where(session, recorder.code, error)
     notes = session.notes(error)
     at = _statement_words(related)
     if isinstance(error, SystemExit):
-        message = f"forward() exits (code {error.code}){at}"
+        message = f"forward() exits (code {exit_code(error.code)}){at}"
         return model_rules.model_exits(session.request.model_span, message, related, notes)
     chain = _chain(error)
     leaf = next((e for e in chain if isinstance(e, UnsuitableLeafError)), None)
     if leaf is not None:
         return remedies.unsuitable(leaf, related)
-    text = " ".join(str(e) for e in chain)
+    text = " ".join(said(e) for e in chain)
     return (
         remedies.missing_fake(session, recorder, chain, related, notes)
         or _communication(session, text, related, notes)
@@ -90,7 +92,7 @@ def _foreign(
 ) -> Diagnostic | None:
     """A result of a class, or a tensor on a device, that does not belong there, if it was that."""
     chain = _chain(error)
-    unknown = _UNKNOWN_RESULT.search(" ".join(str(e) for e in chain))
+    unknown = _UNKNOWN_RESULT.search(" ".join(said(e) for e in chain))
     if unknown is not None:
         return _unknown_result(session, recorder, unknown[1], notes)
     if any(type(e).__name__ == "FakeTensorDeviceMismatchError" for e in chain):
@@ -106,7 +108,7 @@ def _construct(
     """What torch.export does not take, if it was that."""
     span = session.request.model_span
     chain = _chain(error)
-    text = " ".join(str(e) for e in chain)
+    text = " ".join(said(e) for e in chain)
     at = _statement_words(related)
     operator = _OPERATOR.search(text)
     if operator is not None:
@@ -134,7 +136,7 @@ def _raised(
         remedies.wrong_shape(recorder, chain)
         or remedies.picky_kernel(session, recorder, chain)
         or remedies.meta_refused(session, recorder, chain)
-        or (_MOVES_ADVICE if any(word in str(e) for e in chain for word in _MOVES_WORDS) else None)
+        or (_MOVES_ADVICE if any(word in said(e) for e in chain for word in _MOVES_WORDS) else None)
         or remedies.no_data(session, recorder, chain)
     )
     message = f"forward() raises{_statement_words(related)}: {failures.cause(error)}"
@@ -166,7 +168,7 @@ def _communication(
 def depends_on_data(error: BaseException) -> bool:
     """Whether an exception came of the model looking at the data of a tensor."""
     chain = _chain(error)
-    text = " ".join(str(e) for e in chain)
+    text = " ".join(said(e) for e in chain)
     return any(type(e).__name__ in _DATA_DEPENDENT for e in chain) or any(word in text for word in _DATA_WORDS)
 
 

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from streamsched.dsl.trace.model import OpKind
 from streamsched.dsl.trace.request import LeafRequest
-from streamsched.dsl.trace.tracing import containers
+from streamsched.dsl.trace.tracing import containers, failures
 from streamsched.dsl.trace.tracing.assembly import effects
 from streamsched.dsl.trace.tracing.assembly.effects import Effect, Operand, Placement
 from streamsched.dsl.trace.tracing.assembly.storages import memory_of, same_memory
@@ -218,7 +218,7 @@ def _run(leaf: Leaf, forward: Callable[..., Any], args: tuple[Any, ...], kwargs:
         return leaf.shape(*args, **kwargs)
     except Exception as error:
         function = ":".join(leaf.request.shape or ())
-        raise UnsuitableLeafError(leaf, f'"{function}" raises {type(error).__name__}: {error}', _TAKES) from error
+        raise UnsuitableLeafError(leaf, f'"{function}" raises {failures.cause(error)}', _TAKES) from error
 
 
 def _no_sizes_of_data(leaf: Leaf) -> contextlib.AbstractContextManager[None]:

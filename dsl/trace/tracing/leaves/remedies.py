@@ -7,6 +7,7 @@ import re
 import torch
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Related
+from streamsched.dsl.saying import said
 from streamsched.dsl.trace import leaf_rules
 from streamsched.dsl.trace.tracing import failures
 from streamsched.dsl.trace.tracing.leaves.modules import glob_for
@@ -97,7 +98,7 @@ def picky_kernel(session: Session, recorder: Recorder, chain: list[BaseException
     """Advice for an op that does not take a dtype on the meta device, as it may elsewhere; None if none failed so."""
     for error in chain:
         inside = [frame.f_code.co_filename for frame in failures.frames(error)[-_CHECK_DEPTH:]]
-        if any(file.endswith(_META_KERNELS) for file in inside) and _DTYPE_WORDS.search(str(error)):
+        if any(file.endswith(_META_KERNELS) for file in inside) and _DTYPE_WORDS.search(said(error)):
             leaf = leaf_instead(session, recorder, chain)
             told = LEAF_ADVICE if leaf is None else leaf.message
             return f"give the op a dtype that it takes; or, where it takes this one on the device, {told}"
@@ -106,7 +107,7 @@ def picky_kernel(session: Session, recorder: Recorder, chain: list[BaseException
 
 def meta_refused(session: Session, recorder: Recorder, chain: list[BaseException]) -> str | None:
     """Advice for code that asks for the device and does not run on the meta device; None if none failed so."""
-    if not any(_META_WORDS.search(str(error)) for error in chain):
+    if not any(_META_WORDS.search(said(error)) for error in chain):
         return None
     leaf = leaf_instead(session, recorder, chain)
     return f"it does not run on the meta device, where models are traced: {leaf.message if leaf else LEAF_ADVICE}"
@@ -124,7 +125,7 @@ def missing_fake(
     if absent is not None:
         advice = f"register one for the op `npu::{absent.name}` there"
         return leaf_rules.missing_fake(session.request.model_span, str(absent), related, notes, advice, None)
-    found = next((match for error in chain if (match := _NO_FAKE.search(str(error))) is not None), None)
+    found = next((match for error in chain if (match := _NO_FAKE.search(said(error))) is not None), None)
     if found is None:
         return None
     name = found[1]
@@ -146,7 +147,7 @@ def _leaf_words(leaf: Fix | None) -> str:
 
 def no_data(session: Session, recorder: Recorder, chain: list[BaseException]) -> str | None:
     """Advice for code that takes a tensor out of torch; None if none failed so."""
-    if not any(".numpy() is not supported" in str(error) for error in chain):
+    if not any(".numpy() is not supported" in said(error) for error in chain):
         return None
     leaf = leaf_instead(session, recorder, chain)
     return (
