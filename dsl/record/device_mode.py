@@ -39,7 +39,7 @@ class DeviceMode(TorchFunctionMode):
             torch.Tensor.pin_memory: self._pin_memory,
             torch.Tensor.is_pinned: self._is_pinned,
             torch.Tensor.numpy: self._numpy,
-            torch.Tensor.__array__: self._numpy,
+            torch.Tensor.__array__: self._array,
             torch.Tensor.tolist: self._tolist,
             torch.Tensor.data_ptr: self._data_ptr,
             torch.Tensor.__dlpack__: self._dlpack,
@@ -165,13 +165,24 @@ class DeviceMode(TorchFunctionMode):
     # What the host reads, and what is out of sight
 
     def _numpy(self, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        from streamsched.dsl.record.host_arrays import host_array  # whoever has no numpy does not come here
+
+        self._look_through_numpy(tensor)
+        with self.recorder.silence():
+            array = tensor.numpy(*args, **kwargs)
+        return host_array(self.recorder, tensor, array)
+
+    def _array(self, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        self._look_through_numpy(tensor)
+        with self.recorder.silence():
+            return tensor.__array__(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    def _look_through_numpy(self, tensor: torch.Tensor) -> None:
         if not self.recorder.is_on_host(tensor):
             kind = self.recorder.device.kind
             raise TypeError(f"can't convert {kind}:0 device type tensor to numpy; copy it to host memory by `.cpu()`")
         self._need_values(tensor, "numpy")
         self.recorder.read_back(tensor, "numpy")
-        with self.recorder.silence():
-            return tensor.numpy(*args, **kwargs)
 
     def _tolist(self, tensor: torch.Tensor) -> Any:
         self._need_values(tensor, "tolist")
