@@ -18,8 +18,10 @@ def used_side_streams(device: Device) -> bool:
 def _is_side(device: Device, entry: Entry) -> bool:
     """Whether a side stream of the user's was current when it was issued."""
     issuer = entry.stream if entry.issued_on == NONE else entry.issued_on
+    if issuer <= DEFAULT:  # the host is below it
+        return False
     queue = device.queues[issuer]
-    return issuer > DEFAULT and not queue.of_group and not queue.of_capture
+    return not queue.of_group and not queue.of_capture
 
 
 def _ran_beside(device: Device) -> bool:
