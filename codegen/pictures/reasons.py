@@ -83,6 +83,9 @@ def lifetime_reasons(program: Program) -> list[str]:
 
 def _reason(program: Program, reason: Reason) -> str:
     before, after = program.steps[reason.before], program.steps[reason.after]
+    if reason.hazard is not None and program.storages[reason.storage].kind is StorageKind.PROCESS_GROUP:
+        told = f"{_place(program, after)} must not begin beside {_place(program, before)} on any rank"
+        return f"collectives: {told}"
     if reason.hazard is not None:
         told = _HAZARDS[reason.hazard].format(before=_place(program, before), after=_place(program, after))
         return f"{reason.hazard.value} on {program.storages[reason.storage].name}: {told}"

@@ -26,6 +26,10 @@ def unordered_collectives(facts: Facts) -> Iterator[Diagnostic]:
     ones, which run on the stream that they are issued on, nor where a compiler may issue them anew: in a schedule, and
     in code for npugraph_ex.
 
+    Counted are the collectives of torch.distributed, communication that torch_npu fuses with other work, and the ops
+    that the schedule declares by `collective`. The group of the last two is not known: on two streams they need an
+    order, and so do they with any other collective.
+
     If one rank begins the first and another rank the second, and a device has room for only one, both wait for ever.
     It happens rarely, under load, and on some machines only; cores enough for both today may be too few tomorrow.
 
@@ -59,10 +63,11 @@ def unordered_collectives(facts: Facts) -> Iterator[Diagnostic]:
 
 
 def _issued(program: Program, index: int) -> str:
-    """A collective with its group and the stream that it is issued on."""
+    """A collective with its group, where that is known, and the stream that it is issued on."""
     step = program.steps[index]
     groups = [s for s in step.writes if program.storages[s].kind is StorageKind.PROCESS_GROUP]
-    return f"{name(program, index)} of {program.storages[groups[0]].name} on {stream(program, step.issuer)}"
+    of = f" of {program.storages[groups[0]].name}" if groups else ""
+    return f"{name(program, index)}{of} on {stream(program, step.issuer)}"
 
 
 @rule("ORD108", "unawaited-collective", Severity.ERROR)

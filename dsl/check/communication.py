@@ -9,16 +9,7 @@ from itertools import pairwise
 from streamsched.dsl.program import via
 from streamsched.dsl.program.clocks import Clocks, clocks
 from streamsched.dsl.program.steps import Program, StepKind
-from streamsched.dsl.trace.model import NONE, StorageKind
-
-
-def collectives(program: Program) -> tuple[int, ...]:
-    """The steps that begin a collective, in issue order."""
-    groups = {i for i, storage in enumerate(program.storages) if storage.kind is StorageKind.PROCESS_GROUP}
-    if not groups:
-        return ()
-    steps = enumerate(program.steps)
-    return tuple(i for i, step in steps if step.kind is StepKind.LAUNCH and not groups.isdisjoint(step.writes))
+from streamsched.dsl.trace.model import NONE
 
 
 def unordered(order: Clocks, begun: Sequence[int]) -> Iterator[tuple[int, int]]:

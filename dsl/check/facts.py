@@ -7,7 +7,7 @@ from functools import cached_property
 
 from streamsched.dsl.check.accesses import Race, missing_waits
 from streamsched.dsl.check.bounds import Bounds, bounds_of
-from streamsched.dsl.check.communication import clocks_by_issuer, collectives, unordered
+from streamsched.dsl.check.communication import clocks_by_issuer, unordered
 from streamsched.dsl.check.groups import Extent, extents, new_groups
 from streamsched.dsl.check.holders import Holder, holders
 from streamsched.dsl.check.lifetimes import Reuse, reuses
@@ -61,8 +61,8 @@ class Facts:
 
     @cached_property
     def collectives(self) -> tuple[int, ...]:
-        """The steps that begin a collective."""
-        return collectives(self.program)
+        """The steps that communicate: the collectives of a process group, and what is known or said to do so."""
+        return tuple(holder.step for holder in self.holders if holder.collective)
 
     @cached_property
     def unordered_collectives(self) -> tuple[tuple[int, int], ...]:

@@ -7,7 +7,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from streamsched.dsl.check.chains import Chains, Weight
-from streamsched.dsl.check.holders import ALL, Holder, Unit
+from streamsched.dsl.check.holders import ALL, Holder
+from streamsched.dsl.devices.cores import Unit
 from streamsched.dsl.program.clocks import Clocks
 from streamsched.dsl.program.steps import Program
 

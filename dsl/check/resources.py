@@ -8,9 +8,10 @@ from streamsched.dsl.check.chains import Chains, Weight
 from streamsched.dsl.check.describe import listed, name, placement, related, stream
 from streamsched.dsl.check.edgefix import edge_fix
 from streamsched.dsl.check.facts import Facts
-from streamsched.dsl.check.holders import ALL, Holder, Unit
+from streamsched.dsl.check.holders import ALL, Holder
 from streamsched.dsl.check.overloads import Overload, capacity
 from streamsched.dsl.check.target_steps import NPU, NPUGRAPH_EX, is_npugraph_ex
+from streamsched.dsl.devices.cores import Unit
 from streamsched.dsl.devices.device import GRAPH_STREAMS
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.program.steps import DEFAULT, Program, StepKind, Stream

@@ -37,10 +37,12 @@ def assemble(
     issue = _issue(resolved, collectives, issued)
     required = _required(resolved, issue, settings)
     needs = _needs(required, issue, demanded if settings.sync == "auto" else (), trace)
-    if collectives.groups:
+    if collectives.groups or collectives.ungrouped:
         _tell_collectives(needs, issue, resolved, collectives, settings.sync == "auto")
     implied = Implied(issue.issuers, issue.awaited)
     storages = _storages(trace, issue)
+    if collectives.ungrouped:
+        storages = (*storages, Storage("process group", StorageKind.PROCESS_GROUP))
     uses = [(), *((*trace.ops[op].reads, *trace.ops[op].writes) for op in issue.ops), ()]
     names = [(), *(held[op] for op in issue.ops), ()]
     freed = (StorageKind.OP, StorageKind.INPUT) if settings.scoped else (StorageKind.OP,)
@@ -77,7 +79,8 @@ def _tell_collectives(
     for owner, wanted in enumerate(needs):
         needs[owner] = [need for need in wanted if need.before not in begun]
     for wait, op in neighbours(issue.ops, resolved.streams, collectives) if auto else ():
-        needs[issue.rank[op]].append(Need(issue.rank[wait], Hazard.WAW, collectives.groups[op]))
+        group = collectives.groups.get(op, collectives.unknown)
+        needs[issue.rank[op]].append(Need(issue.rank[wait], Hazard.WAW, group))
 
 
 def _required(resolved: Resolved, issue: Issue, settings: Settings) -> list[Order]:

@@ -43,7 +43,7 @@ def plan(
     found = [*unread, *resolved.diagnostics]
     if any(d.severity is Severity.ERROR for d in found):
         return Plan(None, tuple(found))
-    collectives = collectives_of(trace, len(settings.streams))
+    collectives = collectives_of(trace, len(settings.streams), resolved)
     settings = replace(settings, streams=(*settings.streams, *group_streams(trace)))
     resolved = replace(resolved, precedences=ended(resolved.precedences, collectives))
     demanded = settled(index.dependencies, collectives) if collectives.groups else index.dependencies
