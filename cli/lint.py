@@ -76,7 +76,7 @@ def command(
     schedules, unread = _read(files.find_schedules(paths, _excluded(exclude)))
     code = console.ABNORMAL if unread else console.CLEAN
     if fixes:
-        from streamsched.dsl.lint.linting import fixed
+        from streamsched.dsl.lint.fixing import fixed
 
         linted = [fixed(file, check, unsafe_fixes) for file in schedules]
     else:

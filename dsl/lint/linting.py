@@ -1,10 +1,9 @@
-"""Linting a schedule: everything that is wrong with it, and what of it is told; with fixes applied where asked for."""
+"""Linting a schedule: everything that is wrong with it, and what of it is told."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from streamsched.dsl.config.config import Config
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from streamsched.dsl.program.steps import Program
     from streamsched.dsl.syntax.parser import Reading
     from streamsched.dsl.trace.store import Loaded as Saved
-
-MOST_STEPS = 500
-"""How often a text is fixed and checked again, before fixes that undo each other are suspected."""
 
 
 def lint(
@@ -76,26 +72,6 @@ def remarks_on(loaded: Loaded) -> list[Diagnostic]:
 def _tell(loaded: Loaded, config: Config) -> Told:
     ignores = in_schedule(loaded.schedule) if MARK in loaded.file.text else []
     return tell(loaded.diagnostics, config, ignores, loaded.program is not None, rule_codes)
-
-
-def fixed(file: ScheduleFile, check: Callable[[ScheduleFile], Linted], unsafe: bool) -> Linted:
-    """Check a schedule and apply the fixes of what is told, safe ones only unless `unsafe`, until nothing changes.
-
-    Nothing is written. The result is that of the last text, which reads at least as well as the first.
-    """
-    from streamsched.dsl.lint.mend import step
-
-    linted = check(file)
-    seen = {file.text}
-    fixes = 0
-    for _ in range(MOST_STEPS):
-        done = step(linted.file.text, file.path, linted.told.left, unsafe)
-        if done is None or done.text in seen:
-            break
-        seen.add(done.text)
-        fixes += done.fixes
-        linted = check(replace(linted.file, text=done.text))
-    return replace(linted, fixes=fixes)
 
 
 def tell_of_code(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Span, apply_edits
@@ -17,21 +17,20 @@ class Step:
     fixes: int
 
 
-def step(text: str, file: str, diagnostics: Iterable[Diagnostic], unsafe: bool) -> Step | None:
-    """The text of the schedule `file` with the fixes applied that can be together; None where none can.
+def steps(text: str, file: str, diagnostics: Iterable[Diagnostic], unsafe: bool) -> Iterator[Step]:
+    """What fixes may make of the text of the schedule `file`, best first: many of them together, then each alone.
 
     Of fixes that touch each other the first is taken: the others are found again in the new text, if they are still
-    needed. A fix that changes another file is left to people, and so is one after which the text could not be read.
+    needed. What puts something in comes before what takes something out, since it may give a use to what has none. A
+    fix that changes another file is left to people, and so is one after which the text could not be read.
     """
-    fixes = applicable(diagnostics, file, unsafe)
-    together = _apart(fixes)
-    candidates = [together, *([fix] for fix in fixes)] if len(together) > 1 else [[fix] for fix in fixes]
     faults = _faults(text, file)
-    for some in candidates:
-        new = applied(text, [edit for fix in some for edit in fix.edits])
-        if new != text and _faults(new, file) <= faults:
-            return Step(new, len(some))
-    return None
+    for fixes in _in_turn(applicable(diagnostics, file, unsafe)):
+        together = _apart(fixes)
+        for some in ([together] if len(together) > 1 else []) + [[fix] for fix in fixes]:
+            new = applied(text, [edit for fix in some for edit in fix.edits])
+            if new != text and _faults(new, file) <= faults:
+                yield Step(new, len(some))
 
 
 def applicable(diagnostics: Iterable[Diagnostic], file: str, unsafe: bool) -> list[Fix]:
@@ -39,6 +38,18 @@ def applicable(diagnostics: Iterable[Diagnostic], file: str, unsafe: bool) -> li
     fixes = dict.fromkeys(d.fix for d in diagnostics if d.fix is not None and (d.fix.safe or unsafe))
     own = [fix for fix in fixes if all(edit.span.file == file for edit in fix.edits)]
     return sorted(own, key=lambda fix: min(edit.span for edit in fix.edits))
+
+
+def _in_turn(fixes: Sequence[Fix]) -> Iterator[list[Fix]]:
+    """The fixes that put something in, then those that only take something out."""
+    yield [fix for fix in fixes if not _takes_out(fix)]
+    yield [fix for fix in fixes if _takes_out(fix)]
+
+
+def _takes_out(fix: Fix) -> bool:
+    """Whether a fix leaves nothing in place of what it takes out but comments."""
+    lines = (line.strip() for edit in fix.edits for line in edit.text.split("\n"))
+    return all(not line or line.startswith("#") for line in lines)
 
 
 def _faults(text: str, file: str) -> int:

@@ -11,7 +11,8 @@ from tiny import EXAMPLES
 
 from streamsched.codegen.emitter import generate
 from streamsched.dsl.files import ScheduleFile, read_schedule
-from streamsched.dsl.lint.linting import fixed, lint
+from streamsched.dsl.lint.fixing import fixed
+from streamsched.dsl.lint.linting import lint
 from streamsched.dsl.pipeline import load_file
 from streamsched.dsl.report.formats import FORMATS, renderer
 from streamsched.dsl.report.report import Report

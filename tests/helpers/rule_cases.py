@@ -30,7 +30,8 @@ from streamsched.dsl.config.config import Config
 from streamsched.dsl.config.read import read_config
 from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.files import ScheduleFile, read_text
-from streamsched.dsl.lint.linting import fixed, lint, tell_of_code
+from streamsched.dsl.lint.fixing import fixed
+from streamsched.dsl.lint.linting import lint, tell_of_code
 from streamsched.dsl.rules import ALL
 
 FOLDER = Path(__file__).parents[1] / "rules"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streamsched.dsl.diagnostic import Diagnostic, Edit, Fix, Severity, Span
-from streamsched.dsl.lint.mend import applied, step
+from streamsched.dsl.lint.mend import applied, steps
 
 TEXT = "schedule a\nstream s, t\n\na -> b  # why\nc -> d\n"
 
@@ -17,7 +17,7 @@ def found(*edits: tuple[int, int, int, int, str], safe: bool = True, file: str =
 
 
 def mended(text: str, *diagnostics: Diagnostic, unsafe: bool = False) -> tuple[str, int] | None:
-    done = step(text, "a.sched", diagnostics, unsafe)
+    done = next(steps(text, "a.sched", diagnostics, unsafe), None)
     return None if done is None else (done.text, done.fixes)
 
 
@@ -33,6 +33,20 @@ def test_of_fixes_that_touch_the_first_is_applied() -> None:
         TEXT.replace("c -> d", "x -> y"),
         1,
     )
+
+
+def test_what_puts_in_comes_before_what_takes_out() -> None:
+    out, in_ = found((2, 1, 3, 1, "")), found((6, 1, 6, 1, "a -> d\n"))
+    assert mended(TEXT, out, in_) == (TEXT + "a -> d\n", 1)
+    assert mended(TEXT, found((2, 1, 3, 1, "# why\n")), in_) == (TEXT + "a -> d\n", 1)
+    assert mended(TEXT, out, found((5, 1, 6, 1, ""))) == ("schedule a\n\na -> b  # why\n", 2)
+
+
+def test_fixes_are_offered_together_then_alone() -> None:
+    one, other, touching = found((1, 10, 1, 11, "b")), found((5, 1, 5, 2, "x")), found((5, 1, 5, 2, "y"))
+    offered = list(steps(TEXT, "a.sched", (one, other, touching), unsafe=False))
+    assert [step.fixes for step in offered] == [2, 1, 1, 1]
+    assert [step.text.splitlines()[4][0] for step in offered] == ["x", "c", "x", "y"]
 
 
 def test_unsafe_fixes_are_asked_for() -> None:
