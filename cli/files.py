@@ -63,15 +63,23 @@ def check_replaced(path: str, ours: Callable[[bytes], bool], option: str = "-o")
 
 
 def check_report(output: str, read: Iterable[str]) -> None:
-    """Fail, before any work is done, where a report cannot be written to `output`, or would replace a source.
+    """Fail, before any work is done, where a report cannot be written to `output`, or would replace another file.
 
-    A source is what is `read` to make the report, what is named like one, and what is no text.
+    What it may replace is an empty file and a report, of whichever format, that is neither `read` to make this one nor
+    named like a source.
     """
     if output == STDIN:
         return
+    from streamsched.dsl.report.recognise import is_report
+
     _mode(output)
     source = output.endswith(SOURCES) or os.path.realpath(output) in map(os.path.realpath, read)
-    check_replaced(output, lambda data: not source and b"\0" not in data)
+    check_replaced(output, lambda data: not source and is_report(data))
+
+
+def same_file(one: str, other: str) -> bool:
+    """Whether two paths lead to one file, or would."""
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def write_text(path: str, text: str) -> None:
@@ -118,6 +126,8 @@ def _replace(path: str, mode: int | None, write: Callable[[str], None]) -> None:
 
 def _mode(path: str) -> int | None:
     """The mode of what is at `path` now, None for nothing; fails where a file cannot go there."""
+    if not path:
+        raise Failure("the name of the file to write is empty")
     if os.path.isdir(path):
         raise Failure(f"cannot write {path}: it is a folder; name a file in it")
     if os.path.exists(path):

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from streamsched.dsl.report.formats import FORMATS
+
 Run = Callable[..., Any]
 
 HAND_WRITTEN = {
@@ -17,6 +19,11 @@ HAND_WRITTEN = {
     "other.sched": b"schedule other\n",
     "pyproject.toml": b"[project]\nname = 'x'\n",
     "data.json": b'{"name": "x"}\n',
+    ".gitlab-ci.yml": b"stages: [a]\n",
+    "notes.txt": b"error: see below\n",
+    "findings.json": b'[{"code": "E501", "message": "too long", "location": {}}]',
+    "other.sarif": b'{"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "other"}}}]}',
+    "other.xml": b'<?xml version="1.0"?>\n<testsuites name="pytest tests"/>',
     "data.gz": gzip.compress(b'{"format": "other"}'),
 }
 
@@ -27,9 +34,9 @@ HAND_WRITTEN = {
         (["trace", "good.sched", "-o"], HAND_WRITTEN),
         (["lint", "good.sched", "--write-baseline"], HAND_WRITTEN),
         (["gen", "good.sched", "-o"], HAND_WRITTEN),
-        (["lint", "good.sched", "-o"], ["source.py", "other.sched", "pyproject.toml", "data.gz"]),
-        (["lint", "good.sched", "--fix", "-o"], ["source.py", "other.sched", "pyproject.toml", "data.gz"]),
-        (["audit", "model.py:Model", "-o"], ["source.py", "other.sched", "pyproject.toml", "data.gz"]),
+        (["lint", "good.sched", "-o"], HAND_WRITTEN),
+        (["lint", "good.sched", "--fix", "-o"], HAND_WRITTEN),
+        (["audit", "model.py:Model", "-o"], HAND_WRITTEN),
     ],
     ids=["trace", "baseline", "gen", "lint", "lint --fix", "audit"],
 )
@@ -69,6 +76,24 @@ def test_what_was_written_before_is_replaced(project: Path, run: Run) -> None:
     ):
         assert run(*arguments).code == 0
         assert run(*arguments).code == 0
+
+
+KINDS = [("--output-format", name) for name in FORMATS]
+KINDS += [("--statistics",), ("--statistics", "--output-format", "json")]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=" ".join)
+@pytest.mark.parametrize("faults", ["", "sync auto\nstream idle\n", "stream idle, idle\nvalue 'B' ->\n"])
+def test_a_report_is_replaced_with_and_without_findings(
+    kind: tuple[str, ...], faults: str, project: Path, run: Run
+) -> None:
+    good = Path("good.sched").read_text()
+    for text in (good + faults, good, good + faults):
+        Path("good.sched").write_text(text)
+        Path("unread.sched").write_bytes(b"\xff")
+        result = run("lint", "--verbose", *kind, "-o", "report.txt")
+        assert "was not generated" not in result.err
+    assert run("lint", "-o", "report.txt").err.count("error:") == 1, "a report of any format may be replaced"
 
 
 def test_a_trace_in_its_usual_place_is_replaced_however_damaged(project: Path, run: Run) -> None:
