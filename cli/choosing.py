@@ -72,6 +72,8 @@ def _selectors(given: tuple[str, ...], option: str) -> tuple[str, ...]:
     words = tuple(word.strip() for each in given for word in each.split(",") if word.strip())
     if words:
         _check(words, option)
+    elif given and option == "--select":
+        raise click.BadParameter("name a rule, or ALL for all", param_hint=option)
     return words
 
 

@@ -58,5 +58,9 @@ def _format(path: str, check: bool, diff: bool) -> int:
     if path == STDIN:
         sys.stdout.write(text)
     elif changed:
-        files.write_text(path, file.on_disk(text))
+        try:
+            files.write_text(path, file.on_disk(text))
+        except console.Failure as failure:  # one file does not keep the others from being formatted
+            failure.show()
+            return failure.exit_code
     return console.CLEAN

@@ -71,6 +71,8 @@ def with_output(function: Callable[..., int]) -> Callable[..., int]:
     ) -> int:
         if statistics and output_format not in _COUNTED:
             raise click.UsageError(f"--statistics are printed as {', '.join(_COUNTED)}, not as {output_format}")
+        if not output_file:
+            raise click.BadParameter(f"name a file, or {STDIN} for standard output", param_hint="-o")
         remarks = bool(rest.get("verbose"))
         output = Output(output_format, output_file, statistics, quiet, exit_zero, remarks)
         return function(output=output, **rest)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from streamsched.dsl.config.config import Config, Preset, selects_something
+from streamsched.dsl.config.config import ALL, Config, Preset, selects_something
 from streamsched.dsl.config.places import Places
 from streamsched.dsl.config.rules import invalid_setting, unknown_rule, unknown_setting
 from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
@@ -80,7 +80,7 @@ class _Reader:
         per_file = self._table(table, "per-file-ignores")
         return Config(
             root,
-            self._selectors(table.get("select", ["ALL"]), "select"),
+            self._selectors(table.get("select", [ALL]), "select"),
             self._selectors(table.get("ignore", []), "ignore"),
             tuple((glob, self._selectors(codes, "per-file-ignores", glob)) for glob, codes in per_file.items()),
             self._strings(table.get("exclude", []), "exclude"),
@@ -106,6 +106,8 @@ class _Reader:
 
     def _selectors(self, value: object, *path: str) -> tuple[str, ...]:
         selectors = self._strings(value, *path)
+        if value == [] and path == ("select",):
+            self._wrong(f'`select` names no rule, and nothing would be told; write `["{ALL}"]`, or leave it out', *path)
         for selector in selectors:
             self._check(selector, self.places.value(selector, *path))
         return selectors
