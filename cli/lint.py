@@ -16,6 +16,7 @@ from streamsched.dsl.lint.cached import cached
 from streamsched.dsl.syntax.statement_rules import TARGETS
 
 if TYPE_CHECKING:
+    from streamsched.dsl.lint.baseline import Baseline
     from streamsched.dsl.lint.linted import Linted
 
 
@@ -64,8 +65,9 @@ def command(
         streamsched lint --select ORD,MEM --output-format sarif -o findings.sarif
     """
     over = statements(device, sync)
+    _check_together(diff, write_baseline, output)
     _check_written(paths, baseline, write_baseline, output)
-    fixes = fix or unsafe_fixes or diff
+    known = _known(baseline) if write_baseline is None else None
 
     def check(file: ScheduleFile) -> Linted:
         from streamsched.dsl.lint.linting import lint
@@ -75,23 +77,34 @@ def command(
 
     schedules, unread = _read(files.find_schedules(paths, _excluded(exclude)))
     code = console.ABNORMAL if unread else console.CLEAN
-    if fixes:
-        from streamsched.dsl.lint.fixing import fixed
+    if fix or unsafe_fixes or diff:
+        from streamsched.cli.fixing import Mender
 
-        linted = [fixed(file, check, unsafe_fixes) for file in schedules]
+        mender = Mender(check, unsafe_fixes, known, output)
+        if diff:
+            return max(code, mender.show_changes(schedules))
+        linted, written = mender.write_changes(schedules)
+        code = max(code, written)
+        output = output.talking() if STDIN in paths else output
     else:
         options = repr((target, over, choice))
         linted = [check(file) if no_cache else cached(file, options, check) for file in schedules]
+    return max(code, _tell(linted, known, baseline or "", write_baseline, output, unread))
+
+
+def _check_together(diff: bool, write_baseline: str | None, output: Output) -> None:
+    """Raise a usage error for options of which one would have no effect, or would undo the other's."""
     if diff:
-        from streamsched.cli.fixing import show_changes
-
-        return max(code, show_changes(schedules, linted))
-    if fixes:
-        from streamsched.cli.fixing import write_changes
-
-        write_changes(linted, output.quiet)
-        output = output.talking() if STDIN in paths else output
-    return max(code, _tell(linted, baseline, write_baseline, output, unread))
+        for option, given in (
+            ("-o", output.file != STDIN),
+            ("--output-format", output.format != "text"),
+            ("--statistics", output.statistics),
+            ("--write-baseline", write_baseline is not None),
+        ):
+            if given:
+                raise click.UsageError(f"--diff prints what fixes would change, and no findings: leave out {option}")
+    if write_baseline is not None and output.file != STDIN and files.same_file(output.file, write_baseline):
+        raise click.UsageError(f"-o and --write-baseline both name {write_baseline}; name two files")
 
 
 def _check_written(paths: tuple[str, ...], baseline: str | None, write_baseline: str | None, output: Output) -> None:
@@ -100,6 +113,7 @@ def _check_written(paths: tuple[str, ...], baseline: str | None, write_baseline:
     if write_baseline is not None:
         from streamsched.dsl.lint.baseline import is_baseline
 
+        files.check_output(STDIN, write_baseline)
         files.check_replaced(write_baseline, is_baseline, "--write-baseline")
 
 
@@ -122,23 +136,33 @@ def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], list[tuple[str, str
     return schedules, unread
 
 
+def _known(path: str | None) -> Baseline | None:
+    """The baseline at a path, if one is given."""
+    if path is None:
+        return None
+    from streamsched.dsl.lint.baseline import read_baseline
+
+    return read_baseline(path)
+
+
 def _tell(
     linted: list[Linted],
-    baseline: str | None,
+    known: Baseline | None,
+    baseline: str,
     write_baseline: str | None,
     output: Output,
     unread: list[tuple[str, str]],
 ) -> int:
-    """Print what is told, less what is known already, or known from now on."""
+    """Print what is told, less what is `known` by the file `baseline`, or known from now on."""
     tolds = [each.told for each in linted]
     if write_baseline is not None:
         from streamsched.cli.known import write_known
 
-        tolds = write_known(tolds, write_baseline, output.quiet)
-    elif baseline is not None:
+        tolds = write_known(tolds, len(unread), write_baseline, output.quiet)
+    elif known is not None:
         from streamsched.cli.known import without_known
 
-        tolds = without_known(tolds, [each.file.path for each in linted], baseline, output.quiet)
+        tolds = without_known(tolds, [each.file.path for each in linted], known, baseline, output.quiet)
     left = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.left)
     found = dict.fromkeys(diagnostic for told in tolds for diagnostic in told.found)
     publish(left, found, [text for each in linted for text in (each.file, *each.texts)], output, unread)

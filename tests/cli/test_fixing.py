@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,62 @@ def test_standard_input_is_fixed_to_stdout(run: Run, project: Path) -> None:
     assert result.code == 1
     assert result.out == 'schedule a\nmodel "model.py:build"\nstream s\nx -> y\n'
     assert "SYN" in result.err
+
+
+def test_what_a_baseline_knows_is_not_fixed(bad: Path, run: Run) -> None:
+    run("lint", "--write-baseline", "known.json")
+    before = bad.read_text()
+    assert run("lint", "--unsafe-fixes", "--baseline", "known.json").code == 0
+    assert vars(run("lint", "--diff", "--baseline", "known.json")) == {"code": 0, "out": "", "err": ""}
+    assert bad.read_text() == before
+    bad.write_text(before + "stream idle\n")
+    assert "1 fixed" in run("lint", "--unsafe-fixes", "--baseline", "known.json").err
+    assert bad.read_text() == before
+
+
+def test_remarks_are_fixed_where_they_are_shown(project: Path, run: Run) -> None:
+    path = project / "good.sched"
+    text = path.read_text()
+    path.write_text(text + 'value "B" -> value "add2"\n')
+    assert vars(run("lint", "--fix")) == {"code": 0, "out": "", "err": ""}
+    assert run("lint", "--diff").code == 0
+    assert run("lint", "--diff", "--verbose").code == 1
+    assert run("lint", "--diff", "--verbose", "--exit-zero").code == 0
+    assert "1 fixed" in run("lint", "--fix", "--verbose").err
+    assert path.read_text() == text
+
+
+def test_nothing_is_fixed_under_wrong_settings(bad: Path, run: Run) -> None:
+    Path("pyproject.toml").write_text("[tool.streamsched]\nselct = 1\n")
+    bad.write_text(bad.read_text() + "stream idle\n")
+    before = bad.read_text()
+    for option in ("--unsafe-fixes", "--diff"):
+        result = run("lint", option)
+        assert (result.code, bad.read_text()) == (1, before)
+        assert "CFG101" in (result.err if option == "--diff" else result.out)
+        assert "fixed" not in result.err
+    assert run("lint", "-", "--fix", stdin=before.encode()).out == before
+
+
+def test_one_file_that_cannot_be_written_keeps_no_other(bad: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = bad.read_text()
+    for name in ("a", "z"):
+        (bad.parent / f"{name}.sched").write_text(before)
+        shutil.copy("good.trace.json.gz", f"{name}.trace.json.gz")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: path != "good.sched" and access(path, mode))
+    result = run("lint", "--fix")
+    assert result.code == 2
+    assert result.err == "error: cannot write good.sched: it is read-only\n2 fixed\n1 error\n"
+    assert "good.sched:" in result.out
+    assert bad.read_text() == before
+    for name in ("a.sched", "z.sched"):
+        assert "->" in Path(name).read_text()
+        Path(name).write_text("schedule   a\n")
+    bad.write_text("schedule   a\n")
+    result = run("fmt")
+    assert (result.code, result.err) == (2, "error: cannot write good.sched: it is read-only\n")
+    assert [Path(name).read_text() for name in ("a.sched", "z.sched")] == ["schedule a\n"] * 2
 
 
 def test_a_file_that_cannot_be_written(bad: Path, run: Run) -> None:

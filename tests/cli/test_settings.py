@@ -118,6 +118,15 @@ def test_settings_that_are_wrong_stop_every_verb(bad: Path, run: Run) -> None:
         assert "ORD101" not in result.out
 
 
+def test_an_empty_selection_is_wrong(bad: Path, run: Run) -> None:
+    settle("select = []")
+    result = run("lint", "--output-format", "concise")
+    assert result.code == 1
+    assert "pyproject.toml:2:1: error CFG103 `select` names no rule" in result.out
+    settle("ignore = []")
+    assert "CFG103" not in told(run)
+
+
 def test_wrong_settings_are_told_once(bad: Path, run: Run) -> None:
     settle("ingore = []")
     (bad.parent / "other.sched").write_text(bad.read_text())
@@ -128,6 +137,14 @@ def test_wrong_settings_are_told_once(bad: Path, run: Run) -> None:
     ("options", "expected"),
     [
         (["--select", "ODR"], "there is no rule `ODR`; did you mean `ORD`?"),
+        (["--select", ""], "name a rule, or ALL for all"),
+        (["-o", ""], "name a file, or - for standard output"),
+        (["--write-baseline", ""], "the name of the file to write is empty"),
+        (["-o", "one.json", "--write-baseline", "./one.json"], "-o and --write-baseline both name ./one.json"),
+        (["--diff", "-o", "one.json"], "leave out -o"),
+        (["--diff", "--write-baseline", "one.json"], "leave out --write-baseline"),
+        (["--diff", "--statistics"], "leave out --statistics"),
+        (["--diff", "--output-format", "json"], "leave out --output-format"),
         (["--ignore", "ORD101,ORD140"], "there is no rule `ORD140`"),
         (["--severity", "ORD101"], "'ORD101' is not CODE=LEVEL"),
         (["--severity", "ODR101=info"], "there is no rule `ODR101`"),
@@ -228,13 +245,41 @@ def test_a_baseline_is_the_same_from_anywhere(bad: Path, run: Run, monkeypatch: 
     assert run("lint", "../good.sched", "--baseline", "../known.json").code == 0
 
 
-def test_what_stops_the_check_is_put_in_no_baseline(project: Path, run: Run) -> None:
+def test_no_baseline_is_made_of_what_could_not_be_checked(project: Path, run: Run) -> None:
     (project / "good.sched").write_text("schedule a b\n")
     result = run("lint", "--write-baseline", "known.json")
     assert result.code == 1
     assert "SYN101" in result.out
-    assert json.loads(Path("known.json").read_text())["findings"] == {}
-    assert run("lint", "--baseline", "known.json").code == 1
+    why = "error: known.json is not written, since a schedule could not be checked to the end; mend the errors first\n"
+    assert result.err.startswith(why)
+    assert not Path("known.json").exists()
+
+
+def _spoil_settings(schedule: Path) -> None:
+    settle("selct = 1")
+
+
+def _spoil_trace(schedule: Path) -> None:
+    schedule.with_suffix(".trace.json.gz").write_bytes(b"damaged")
+
+
+def _spoil_encoding(schedule: Path) -> None:
+    (schedule.parent / "other.sched").write_bytes(b"\xff")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code"), [(_spoil_settings, 1), (_spoil_trace, 1), (_spoil_encoding, 2)], ids=lambda each: str(each)[:20]
+)
+def test_a_baseline_forgets_nothing_where_something_cannot_be_checked(
+    spoil: Callable[[Path], None], code: int, bad: Path, run: Run
+) -> None:
+    run("lint", "--write-baseline", "known.json")
+    before = Path("known.json").read_bytes()
+    spoil(bad)
+    result = run("lint", "--write-baseline", "known.json")
+    assert result.code == code
+    assert "known.json is left as it is" in result.err
+    assert Path("known.json").read_bytes() == before
 
 
 def test_what_stops_the_check_is_told_even_if_a_baseline_knows_it(project: Path, run: Run) -> None:
