@@ -16,7 +16,7 @@ import torch
 from streamsched.dsl.trace.model import Trace
 from streamsched.dsl.trace.tracing.arguments import literal
 from streamsched.dsl.trace.tracing.own_code import own_codes, parsed
-from streamsched.dsl.trace.tracing.own_constants import steering
+from streamsched.dsl.trace.tracing.own_constants import constants_read
 
 _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Any, Any], bool]]] = {
     ast.Eq: ("==", operator.eq),
@@ -93,7 +93,7 @@ def flags(module: torch.nn.Module, accessor: str) -> tuple[tuple[str, str], ...]
             continue
         if text is not None and condition != _Attribute(("training",)):
             found[condition.text(accessor)] = text
-    found.update(steering(module, accessor))
+    found.update(constants_read(module, accessor))
     return tuple(found.items())
 
 

@@ -29,11 +29,17 @@ def own_codes(module: torch.nn.Module) -> tuple[CodeType, ...]:
 
 
 def parsed(code: CodeType) -> ast.AST | None:
-    """A function's source, None where that is not at hand."""
+    """A method's source, in which it calls its module `self`; None where that is not at hand."""
     try:
-        return ast.parse(textwrap.dedent(inspect.getsource(code)))
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
     except (OSError, TypeError, SyntaxError):
         return None
+    first = code.co_varnames[0] if code.co_argcount else "self"
+    if first != "self":
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id == first:
+                node.id = "self"
+    return tree
 
 
 def is_property(owner: object, name: str) -> bool:

@@ -1,15 +1,15 @@
-"""The plain attributes that a module's forward() computes with, and the numbers that the ops have of them.
+"""The plain attributes that a module's forward() reads, and those whose numbers the ops have.
 
-A number in an op may be an attribute (`x * self.scale`), or come of one (`x[..., : self.dim // 2]`). What the source
-computes of attributes and constants alone is computed again; a function that is given the module may look up any
-attribute whose name it mentions.
+Whatever its own code reads may choose what is done, or numbers may come of it. A function that is given the module may
+look up any attribute whose name it mentions: of these, those count whose numbers stand in the ops.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Hashable, Iterator, Sequence
-from types import CodeType
+from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -39,13 +39,15 @@ def with_constants(
     )
 
 
-def steering(module: torch.nn.Module, accessor: str) -> Iterator[tuple[str, str]]:
-    """The texts, truth values and Nones among the attributes that forward() reads: they choose what is done, and need
-    not be seen in an op."""
-    for text, value, _ in _read(module, accessor):
-        held = literal(value)
-        if held is not None and (value is None or isinstance(value, bool | str)) and held != "'meta'":
+def constants_read(module: torch.nn.Module, accessor: str) -> Iterator[tuple[str, str]]:
+    """The constants among the attributes that forward() reads: they choose what is done, or numbers come of them that
+    need not be seen in an op as they are. A function is told by its name."""
+    for text, value in _read(module, accessor):
+        held = _text(value) or literal(value)
+        if held is not None and held != "'meta'":
             yield text, held
+        elif isinstance(value, FunctionType | BuiltinFunctionType) and value.__name__.isidentifier():
+            yield f"{text}.__name__", repr(value.__name__)
 
 
 def _numbers(calls: Sequence[ModuleCall], ops: Sequence[Op], values: Sequence[Value]) -> list[set[Hashable]]:
@@ -65,31 +67,26 @@ def _in_ops(module: torch.nn.Module, accessor: str, inside: set[Hashable], names
     if not inside:
         return
     found: dict[Constant, None] = {}
-    for text, value, made in (*_read(module, accessor), *_looked_up(module, accessor, names)):
-        held, shown = _text(value), _text(made)
-        if held is not None and shown is not None:
-            numbers = numbers_in(shown)
-            if numbers and numbers <= inside:
-                found[text, held, shown] = None
+    for text, value in _looked_up(module, accessor, names):
+        held = _text(value)
+        numbers = numbers_in(held) if held is not None else None
+        if held is not None and numbers and numbers <= inside:
+            found[text, held, held] = None
     yield from found
 
 
-def _read(module: torch.nn.Module, accessor: str) -> Iterator[tuple[str, Any, Any]]:
-    """Each attribute in the code of a module: its expression, what it holds, and what is computed with it."""
+def _read(module: torch.nn.Module, accessor: str) -> Iterator[tuple[str, Any]]:
+    """Each attribute in the code of a module: its expression, and what it holds."""
     found = [reads_of(code) for code in own_codes(module)]
     written = frozenset[str]().union(*(each.written for each in found), {"training"})
-    for read in (read for each in found for read in each.reads):
-        if any(place.steps[0] in written for place in read.places):
+    for place in dict.fromkeys(place for each in found for place in each.places):
+        if place.steps[0] in written:
             continue
-        try:
-            made = read.value(module)
-            held = [place.held(module) for place in read.places]
-        except Exception:  # of the user's code: not there, or no number
-            continue
-        yield from ((place.text(accessor), value, made) for place, value in zip(read.places, held, strict=True))
+        with contextlib.suppress(Exception):  # of the user's code: it is not there
+            yield place.text(accessor), place.held(module)
 
 
-def _looked_up(module: torch.nn.Module, accessor: str, names: _Names) -> Iterator[tuple[str, Any, Any]]:
+def _looked_up(module: torch.nn.Module, accessor: str, names: _Names) -> Iterator[tuple[str, Any]]:
     """The attributes that functions may read which are given the module, and which are not read by its own code."""
     codes = own_codes(module)
     found = [reads_of(code) for code in codes]
@@ -100,7 +97,7 @@ def _looked_up(module: torch.nn.Module, accessor: str, names: _Names) -> Iterato
     for name, value in vars(module).items():
         step = attribute(name)
         if step is not None and name in mentioned and not is_of_every_module(name):
-            yield accessor + step, value, value
+            yield accessor + step, value
 
 
 class _Names:

@@ -1,10 +1,9 @@
-"""What a function computes of the attributes of `self` and of constants alone, told from its source."""
+"""What a function reads of the attributes of `self`, told from its source."""
 
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
@@ -15,8 +14,6 @@ import torch
 from streamsched.dsl.trace.tracing.accessors import subscript
 from streamsched.dsl.trace.tracing.own_code import is_property, parsed
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {each.__name__: each for each in (abs, float, int, max, min, pow, round)}
-_FUNCTIONS |= {f"math.{name}": function for name, function in vars(math).items() if callable(function)}
 _TRAINING = {"self.training": True, "not self.training": False}
 """Tests that tell training from evaluation, and what they say in training."""
 
@@ -50,23 +47,10 @@ def _is_plain(module: torch.nn.Module, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """An expression over places, which its code calls `place_0`, `place_1`."""
-
-    places: tuple[Place, ...]
-    code: CodeType
-
-    def value(self, module: torch.nn.Module) -> Any:
-        """What it comes to for a module; any exception where that cannot be told."""
-        names = {f"place_{index}": place.held(module) for index, place in enumerate(self.places)}
-        return eval(self.code, {"__builtins__": _FUNCTIONS, "math": math}, names)  # arithmetic alone
-
-
-@dataclass(frozen=True, slots=True)
 class Reads:
     """What a function reads of `self`, the attributes that it writes, and whether it gives `self` to another."""
 
-    reads: tuple[Read, ...]
+    places: tuple[Place, ...]
     written: frozenset[str]
     gives_self: bool
 
@@ -80,23 +64,22 @@ def reads_of(code: CodeType) -> Reads:
     nodes = list(ast.walk(tree))
     written = {name for node in nodes for name in _written(node)}
     gives = any(isinstance(node, ast.Call) and any(map(_is_self, _given(node))) for node in nodes)
-    return Reads(tuple(map(_compiled, _expressions(tree))), frozenset(written), gives)
+    return Reads(tuple(dict.fromkeys(_places(tree))), frozenset(written), gives)
 
 
-def _expressions(node: ast.AST) -> Iterator[ast.expr]:
-    """The expressions over places and constants alone, and those inside them; of a place, it alone. A comparison of
-    two is left out: it is a condition. So is what runs in training alone."""
-    if isinstance(node, ast.Compare) and all(map(_is_pure, (node.left, *node.comparators))):
-        return
-    if isinstance(node, ast.expr):
-        place = _place(node)
-        if place is not None:
-            yield node
+def _places(node: ast.AST) -> Iterator[Place]:
+    """The places that are read, the longest; in what runs in training alone none, and none in a comparison of places
+    and constants, which is a condition."""
+    if isinstance(node, ast.Compare):
+        sides = (node.left, *node.comparators)
+        if all(isinstance(side, ast.Constant) or _place(side) is not None for side in sides):
             return
-        if _is_pure(node) and any(_place(inner) for inner in ast.walk(node)):
-            yield node
+    place = _place(node)
+    if place is not None:
+        yield place
+        return
     for inner in _in_evaluation(node):
-        yield from _expressions(inner)
+        yield from _places(inner)
 
 
 def _in_evaluation(node: ast.AST) -> Iterator[ast.AST]:
@@ -124,40 +107,6 @@ def _place(node: ast.AST) -> Place | None:
 def _further(node: ast.AST, step: str | tuple[str | int]) -> Place | None:
     owner = _place(node)
     return None if owner is None else Place((*owner.steps, step))
-
-
-def _is_pure(node: ast.AST) -> bool:
-    """Whether nothing but arithmetic on places and constants is done."""
-    match node:
-        case ast.Constant():
-            return True
-        case ast.BinOp(left=left, right=right):
-            return _is_pure(left) and _is_pure(right)
-        case ast.UnaryOp(operand=operand):
-            return _is_pure(operand)
-        case ast.Call(func=function, args=args, keywords=[]) if ast.unparse(function) in _FUNCTIONS:
-            return all(map(_is_pure, args))
-    return _place(node) is not None
-
-
-class _Places(ast.NodeTransformer):
-    """Puts names in place of places."""
-
-    def __init__(self) -> None:
-        self.found: list[Place] = []
-
-    def visit(self, node: ast.AST) -> Any:
-        place = _place(node)
-        if place is None:
-            return self.generic_visit(node)
-        self.found.append(place)
-        return ast.Name(f"place_{len(self.found) - 1}", ast.Load())
-
-
-def _compiled(node: ast.expr) -> Read:
-    named = _Places()
-    tree = ast.fix_missing_locations(ast.Expression(named.visit(ast.parse(ast.unparse(node), mode="eval").body)))
-    return Read(tuple(named.found), compile(tree, "<read>", "eval"))
 
 
 def _written(node: ast.AST) -> Iterator[str]:

@@ -72,7 +72,7 @@ class ModuleCalls:
             result=self._traced(record.result),
             branches_on_compiling=record.asks_compiling,
             hooked=record.hooked,
-            flags=flags(record.module, f"self{accessor}"),
+            flags=tuple((dict(record.reads) | dict(flags(record.module, f"self{accessor}"))).items()),
         )
 
     def _traced(self, argument: Argument, before: int | None = None) -> Argument:

@@ -40,6 +40,7 @@ class CallRecord:
     result: Argument = NOTHING
     asks_compiling: bool = False
     hooked: bool = False
+    reads: dict[str, str] = field(default_factory=dict)  # what was read of objects that modules hold: its value
     frame: FrameType | None = None
     locals: dict[str, Any] = field(default_factory=dict)
 
@@ -103,6 +104,11 @@ class Calls:
     def running(self) -> tuple[CallRecord, ...]:
         """The running calls, outermost first."""
         return tuple(self.records[index] for index in self._stack)
+
+    def note_read(self, expression: str, value: str) -> None:
+        """An attribute of an object was read: by the code of the running call, of its decorators, or of functions."""
+        if self._stack and not self._leaves.inside:
+            self.records[self._stack[-1]].reads.setdefault(expression, value)
 
     def target(self, change: Change) -> str:
         """The expression of an attribute that changed: `self.layers[0].count`."""

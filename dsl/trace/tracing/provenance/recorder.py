@@ -23,6 +23,7 @@ from streamsched.dsl.trace.tracing.leaves.ops import Leaves
 from streamsched.dsl.trace.tracing.provenance.calls import CallRecord, Calls, forward_code
 from streamsched.dsl.trace.tracing.provenance.issues import TAG, Issue
 from streamsched.dsl.trace.tracing.provenance.locals import Locals
+from streamsched.dsl.trace.tracing.state.object_reads import ObjectReads
 from streamsched.dsl.trace.tracing.state.objects import InputObjects
 from streamsched.dsl.trace.tracing.traps.autocast import Regions
 from streamsched.dsl.trace.tracing.traps.casts import CastDtypes
@@ -49,6 +50,7 @@ class Recorder:
         self.positions = Positions(sources)
         self._objects = InputObjects()
         self.locals = Locals(self.tag)
+        self.object_reads = ObjectReads(root)
         self.calls = Calls(root, self.tick, self.describe, self.locals.observe, self._objects, self.leaves)
         self.issues: dict[int, Issue] = {}
         self.names: dict[int, str] = {}  # by issue: what was called

@@ -32,7 +32,16 @@ def recording(recorder: Recorder) -> Iterator[None]:
     watching = compiling.answered(recorder.internals, recorder.compiling, asked)
     try:
         sizes = recorder.decisions.watched() if recorder.dims.sizes else contextlib.nullcontext()
-        with recorder.calls.hooks(), _buffers(recorder), watching, sizes, preserve_node_meta(), _Issuing(recorder):
+        reads = recorder.object_reads.noted(recorder.calls.note_read)
+        with (
+            recorder.calls.hooks(),
+            _buffers(recorder),
+            watching,
+            reads,
+            sizes,
+            preserve_node_meta(),
+            _Issuing(recorder),
+        ):
             yield
     finally:
         recorder.calls.attributes.restore()
@@ -95,6 +104,7 @@ class _Issuing(TorchFunctionMode):
     def _branches(self, moment: int, func: Any, args: Any) -> Any:
         """`torch.cond`, whose branches are run to be traced."""
         self._recorder.branches[moment] = names.names(sys._getframe(1), args[3])
+        self._recorder.object_reads.stop()  # torch.compile looks at classes, and would not know these
         self._in_branch = True
         try:
             with annotate({ISSUE: moment}):
