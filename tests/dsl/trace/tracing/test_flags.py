@@ -59,6 +59,8 @@ def test_conditions_of_forward_and_of_the_methods_that_it_calls(traced: Callable
         "self.layer": "7",
         "self.layer < 2": "False",
         "self.config.count is None": "True",
+        "self.config.kind": "'eager'",  # what is read of it by anybody
+        "self.config.count": "None",
     }
     assert dict(sub.flags) == {"self.sub.deep": "3", "self.sub.bias is None": "True"}
 
