@@ -11,7 +11,7 @@ from streamsched.codegen.forward.folding import Folding
 from streamsched.codegen.guards.arguments import Arguments, given
 from streamsched.codegen.guards.check import Check, is_constant
 from streamsched.codegen.guards.group_sizes import group_sizes
-from streamsched.codegen.guards.lists import grouped, lengths
+from streamsched.codegen.guards.lists import grouped
 from streamsched.codegen.guards.modules import OWN, changing, constants, dtypes, flags
 from streamsched.codegen.guards.plain import plain
 from streamsched.codegen.guards.tensors import is_within
@@ -34,7 +34,7 @@ def checks(trace: Trace, folding: Folding, device: str) -> tuple[Check, ...]:
         Check("torch.autocast", f'torch.is_autocast_enabled("{device}")', "False", ""),
         *plain(trace, folding),
         *dict.fromkeys((*flags(trace, folding), *constants(trace, folding), *changing(trace, folding))),
-        *grouped(dict.fromkeys(arguments.found), lengths(trace, arguments.found)),
+        *grouped(trace, arguments.found),
         *map(is_within, trace.dims),
         *(is_constant(expression, str(size)) for expression, size in group_sizes(trace, folding).items()),
         *dtypes(trace),

@@ -15,7 +15,8 @@ _STEP = re.compile(r"(?P<owner>.+)(?:\.(?P<name>\w+)|\[(?P<key>[^\[]+)\])")
 
 def classes(trace: Trace, expression: str, inputs: Iterable[Value]) -> Iterator[Check]:
     """An object's class, and the classes of what `inputs` are reached through, outermost first."""
-    on_the_way = dict.fromkeys(owner for path in _reached(trace, expression, inputs) for owner in owners(path))
+    reached = (owner for path in _reached(trace, expression, inputs) for owner in owners(path))
+    on_the_way = dict.fromkeys(owner for owner in reached if owner == expression or is_inside(owner, expression))
     for owner in on_the_way or (expression,):
         within, _, index = owner.removesuffix("]").rpartition("[")
         if owner.endswith("]") and index.startswith("self."):

@@ -6,6 +6,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+STRING = r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'"""
+"""What matches a text in an expression, such as a key: what stands in it is no part of the way."""
+
 _CHOSEN = re.compile(r"(?<=\[)self\.[^\]]*(?=\])")
 
 

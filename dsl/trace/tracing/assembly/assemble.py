@@ -13,6 +13,7 @@ from torch.fx import Node
 from streamsched.dsl.trace.model import Argument, ModuleCall, Op
 from streamsched.dsl.trace.tracing.assembly.calls import ModuleCalls
 from streamsched.dsl.trace.tracing.assembly.ops import Ops
+from streamsched.dsl.trace.tracing.assembly.reached import ways
 from streamsched.dsl.trace.tracing.assembly.values import BadConstant, Values
 from streamsched.dsl.trace.tracing.collectives import Communication
 from streamsched.dsl.trace.tracing.flags import input_objects
@@ -57,7 +58,7 @@ def assemble(
     calls = with_constants(made.all(), modules, ops.ops, ops.values.all())
     given = inspect.signature(root.forward).bind(*args, **kwargs).arguments
     state, changed = made.state(ops.ops), made.changed()
-    reached = [ops.values[index].expression for index in inputs] + [_around(each.target) for each in state.assignments]
+    at = [ops.values[index].expression for index in inputs]
     return Assembled(
         values=ops.values,
         inputs=inputs,
@@ -67,15 +68,10 @@ def assemble(
         unsupported=tuple(ops.flat.unsupported),
         transformed=tuple(ops.flat.transformed),
         bad_constants=tuple(ops.values.bad),
-        objects=input_objects(given, reached),
+        objects=input_objects(given, ways(given, at, [each.target for each in state.assignments])),
         constants=tuple(recorder.calls.constants),
         communication=ops.communication,
         unspelled=tuple(ops.operands.unspelled),
         state=State(state.assignments + changed.assignments, state.refused + changed.refused),
         moments=tuple(ops.moments),
     )
-
-
-def _around(target: str) -> str:
-    """What a place is reached through, up to the first list on the way: an item need not stand for all of them."""
-    return target.partition("[")[0]
