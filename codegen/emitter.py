@@ -10,7 +10,7 @@ import jinja2
 from streamsched.codegen.forward.branches import define
 from streamsched.codegen.forward.dims import read_dims, without_clashes
 from streamsched.codegen.forward.folding import fold
-from streamsched.codegen.forward.head import guarded_def, mismatch_def
+from streamsched.codegen.forward.head import guarded_def, leaves_defaults_out, mismatch_def
 from streamsched.codegen.forward.layout import layout
 from streamsched.codegen.forward.names import Names, assign_names
 from streamsched.codegen.forward.nodes import Comment, Line, render
@@ -67,6 +67,7 @@ def generate(program: Program, target: str) -> str:
         imports=_imports(spelling, statements.imports),
         forward=lines,
         mismatch=mismatch_def(trace.parameters, guards),
+        defaults=leaves_defaults_out(trace.parameters),
         altered=any(check.by == ALTERED for check in guards),
         lists=any(check.traced.startswith("[") for check in guards),
         streams=[

@@ -6,18 +6,28 @@ from streamsched.codegen.guards.check import Check
 from streamsched.codegen.pretty.statement import pretty, pretty_def, pretty_if
 from streamsched.dsl.trace.model import Parameter, ParameterKind
 
+GIVEN = "_given"
+"""The function of a generated file that leaves out what holds its default."""
+
 _PREFIXES = {ParameterKind.VAR_POSITIONAL: "*", ParameterKind.VAR_KEYWORD: "**"}
 
 
 def guarded_def(parameters: tuple[Parameter, ...], schedule: str) -> list[str]:
     """The `def` of forward(), which hands a call unlike the traced one to the forward that was bound before."""
     given = [_given(parameter) for parameter in parameters]
-    before = f'return self.scheduled_before["{schedule}"]({", ".join(given)})'
+    before = f'return self.scheduled_before["{schedule}"]({", ".join(_handed_on(parameters))})'
     return [
         *pretty_def("forward", _declared(parameters)),
         *pretty_if(f"_mismatch({', '.join(('self', *given))})", 1),
         *pretty(before, 2),
     ]
+
+
+def leaves_defaults_out(parameters: tuple[Parameter, ...]) -> bool:
+    """Whether what holds its default is not handed on. With **kwargs, a decorator around the forward that was bound
+    before may rename what is given by name, and must not find both names.
+    """
+    return bool(_optional(parameters))
 
 
 def mismatch_def(parameters: tuple[Parameter, ...], checks: tuple[Check, ...]) -> list[str]:
@@ -34,6 +44,27 @@ def mismatch_def(parameters: tuple[Parameter, ...], checks: tuple[Check, ...]) -
         '        raise ValueError(f"{SCHEDULE}: {differs}")',
         "    return differs",
     ]
+
+
+def _optional(parameters: tuple[Parameter, ...]) -> list[Parameter]:
+    """The parameters that are handed on by name, and only where they do not hold their defaults."""
+    kinds = {parameter.kind for parameter in parameters}
+    if ParameterKind.VAR_KEYWORD not in kinds:
+        return []
+    named = {ParameterKind.KEYWORD_ONLY}
+    if ParameterKind.VAR_POSITIONAL not in kinds:  # else what stands before *args may have to be given by its place
+        named.add(ParameterKind.POSITIONAL_OR_KEYWORD)
+    return [parameter for parameter in parameters if parameter.default and parameter.kind in named]
+
+
+def _handed_on(parameters: tuple[Parameter, ...]) -> list[str]:
+    """The arguments for the forward that was bound before."""
+    optional = _optional(parameters)
+    given = [_given(parameter) for parameter in parameters if parameter not in optional]
+    if optional:
+        pairs = ", ".join(f"{parameter.name}=({parameter.name}, {parameter.default})" for parameter in optional)
+        given.insert(-1, f"**{GIVEN}({pairs})")
+    return given
 
 
 def _given(parameter: Parameter) -> str:

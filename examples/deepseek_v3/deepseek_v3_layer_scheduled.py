@@ -55,11 +55,13 @@ def forward(
     ):
         return self.scheduled_before["deepseek_v3_layer"](
             hidden_states,
-            attention_mask,
-            position_ids,
-            cache,
-            use_cache,
-            position_embeddings,
+            **_given(
+                attention_mask=(attention_mask, None),
+                position_ids=(position_ids, None),
+                cache=(cache, None),
+                use_cache=(use_cache, False),
+                position_embeddings=(position_embeddings, None),
+            ),
             **kwargs,
         )
     shared = self.scheduled_streams["shared"]
@@ -209,6 +211,11 @@ def _differs(what, found, traced):
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
 
 
+def _given(**pairs):
+    """By name, what is not its default: `pairs` are of a value and its default."""
+    return {name: now for name, (now, default) in pairs.items() if now is not default}
+
+
 def _altered(path, module, traced):
     """In words, how a module whose ops are in forward() is not the traced one; "" if it is."""
     if traced and type(module).__name__ != traced:
@@ -229,7 +236,7 @@ def _layout(value):
 
 def _kinds(value):
     """The type of a value, or those of the items of a list: True is not 1."""
-    return [*map(type, value)] if isinstance(value, list) else type(value)
+    return [*map(_kinds, value)] if isinstance(value, list) else type(value)
 
 
 def _in_scope(model):

@@ -45,7 +45,11 @@ def forward(
         self, hidden_states, position_embeddings, attention_mask, cache, **kwargs
     ):
         return self.scheduled_before["qwen3_moe"](
-            hidden_states, position_embeddings, attention_mask, cache, **kwargs
+            hidden_states,
+            position_embeddings,
+            attention_mask,
+            **_given(cache=(cache, None)),
+            **kwargs,
         )
     keys_values = self.scheduled_streams["keys_values"]
     inputs_ready, keys_done, values_done = self.scheduled_events["qwen3_moe"]
@@ -215,6 +219,11 @@ def _differs(what, found, traced):
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
 
 
+def _given(**pairs):
+    """By name, what is not its default: `pairs` are of a value and its default."""
+    return {name: now for name, (now, default) in pairs.items() if now is not default}
+
+
 def _layout(value):
     """A tensor's dtype and sizes, also in a list; anything else is itself."""
     if isinstance(value, torch.Tensor):
@@ -224,7 +233,7 @@ def _layout(value):
 
 def _kinds(value):
     """The type of a value, or those of the items of a list: True is not 1."""
-    return [*map(type, value)] if isinstance(value, list) else type(value)
+    return [*map(_kinds, value)] if isinstance(value, list) else type(value)
 
 
 def _in_scope(model):

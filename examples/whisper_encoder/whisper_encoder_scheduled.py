@@ -56,10 +56,12 @@ def forward(
     ):
         return self.scheduled_before["whisper_encoder"](
             hidden_states,
-            key_value_states,
-            cache,
-            attention_mask,
-            output_attentions,
+            **_given(
+                key_value_states=(key_value_states, None),
+                cache=(cache, None),
+                attention_mask=(attention_mask, None),
+                output_attentions=(output_attentions, False),
+            ),
             **kwargs,
         )
     values = self.scheduled_streams["values"]
@@ -195,6 +197,11 @@ def _differs(what, found, traced):
         found = (found.dtype, *found.shape)
     same = type(found) is type(traced) and found == traced
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
+
+
+def _given(**pairs):
+    """By name, what is not its default: `pairs` are of a value and its default."""
+    return {name: now for name, (now, default) in pairs.items() if now is not default}
 
 
 def _in_scope(model):

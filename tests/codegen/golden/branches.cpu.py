@@ -26,7 +26,9 @@ CLASS = "Model"
 
 def forward(self, x, y=None, *rest, scale=2.0, **options):
     if _mismatch(self, x, y, *rest, scale=scale, **options):
-        return self.scheduled_before["test"](x, y, *rest, scale=scale, **options)
+        return self.scheduled_before["test"](
+            x, y, *rest, **_given(scale=(scale, 2.0)), **options
+        )
     residual = x
     x = self.norm(x)
     # default: record x_done
@@ -130,6 +132,11 @@ def _differs(what, found, traced):
     return "" if same else f"{what} is {found!r}, traced with {traced!r}"
 
 
+def _given(**pairs):
+    """By name, what is not its default: `pairs` are of a value and its default."""
+    return {name: now for name, (now, default) in pairs.items() if now is not default}
+
+
 def _layout(value):
     """A tensor's dtype and sizes, also in a list; anything else is itself."""
     if isinstance(value, torch.Tensor):
@@ -139,7 +146,7 @@ def _layout(value):
 
 def _kinds(value):
     """The type of a value, or those of the items of a list: True is not 1."""
-    return [*map(type, value)] if isinstance(value, list) else type(value)
+    return [*map(_kinds, value)] if isinstance(value, list) else type(value)
 
 
 def _in_scope(model):
