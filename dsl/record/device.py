@@ -11,6 +11,7 @@ from streamsched.dsl.program.steps import DEFAULT, StepKind
 from streamsched.dsl.record import sources
 from streamsched.dsl.record.log import FIRST_TIME, HOST, Entry, Log
 from streamsched.dsl.record.places import Places
+from streamsched.dsl.record.threads import OtherThreads
 from streamsched.dsl.trace.model import NONE
 
 
@@ -76,6 +77,7 @@ class Device:
     def __init__(self, log: Log, places: Places, kind: str, per_call: bool) -> None:
         self.log = log
         self.places = places
+        self.others = OtherThreads(places)
         self.kind = kind
         self.queues = [Queue("default")]
         self.events: list[str] = []
@@ -132,6 +134,9 @@ class Device:
 
     def set_stream(self, number: int) -> None:
         """Make a stream current, until another is."""
+        if self.others.running():
+            self.others.enter(number)
+            return
         frame = self.places.frame()
         self._setter = None if frame is None else (frame.f_code, self.places.span(frame))
         self.current = number
@@ -139,6 +144,9 @@ class Device:
 
     def enter(self, number: int) -> None:
         """Open the block of a stream."""
+        if self.others.running():
+            self.others.enter(number)
+            return
         self.name_stream(number)
         self.blocks.append(Block(number, self.current, self.places.here()))
         self._setter = None
@@ -151,7 +159,14 @@ class Device:
 
     def leave(self) -> None:
         """Close the innermost block."""
+        if self.others.running():
+            self.others.leave()
+            return
         self.current = self.blocks.pop().before
+
+    def current_here(self) -> int:
+        """The stream that is current on the thread that asks."""
+        return self.others.current() if self.others.running() else self.current
 
     def check_stray(self) -> None:
         """Note where the current stream is not that of the block: a function called in it has set another."""
@@ -252,6 +267,8 @@ class Device:
 
     def await_event(self, signal: Signal, word: str) -> None:
         """Let the host wait for an event, and all that it issues from then on with it."""
+        if self.others.running():
+            return  # the thread that is recorded goes on
         if self.per_call:  # in a graph the host waits for nothing, and the target's own rules tell it
             self.sync(NONE if signal.stream == NONE else signal.stream, word)
             return

@@ -104,7 +104,7 @@ def _streams(recorder: Recorder) -> dict[str, Any]:
     stream.makes = event
 
     def current_stream(_: Any = None) -> VirtualStream:
-        return stream(stream_id=device.current)
+        return stream(stream_id=device.current_here())
 
     def default_stream(_: Any = None) -> VirtualStream:
         if device.log.running:
@@ -116,7 +116,8 @@ def _streams(recorder: Recorder) -> dict[str, Any]:
             device.set_stream(given.number)
 
     def synchronize(_: Any = None) -> None:
-        device.sync(NONE, via.DEVICE_SYNCHRONIZE)
+        if not device.others.running():
+            device.sync(NONE, via.DEVICE_SYNCHRONIZE)
 
     return {
         "Stream": stream,

@@ -34,7 +34,7 @@ def no_side_stream(recorder: Recorder, span: Span) -> Iterator[Diagnostic]:
 
         streamsched audit "model.py:build" --input "x: bf16[64, 7168]"
     """
-    if not used_side_streams(recorder.device):
+    if not used_side_streams(recorder.device) and not recorder.device.others.seen:
         yield no_side_stream.diagnostic(
             span,
             "nothing ran on a side stream, so there was nothing to check",
@@ -143,13 +143,42 @@ def not_seen(recorder: Recorder) -> Iterator[Diagnostic]:
             )
 
 
-RULES = (no_side_stream, stream_not_restored, made_each_call, not_seen, *event_rules.RULES)
+@rule("AUD107", "other-thread", Severity.WARNING)
+def other_thread(recorder: Recorder) -> Iterator[Diagnostic]:
+    """Another thread uses streams, and what it issues is not seen.
+
+    What is checked is the thread that calls forward(), or that runs the script. Of other threads only their records and
+    waits are noted, and neither the kernels between them nor what the host does there behind a wait.
+
+    Example:
+
+        def run():
+            with torch.cuda.stream(self.side):
+                self.result = self.shared(x)
+
+        threading.Thread(target=run).start()
+
+    Use instead, for an audit, the same work on the thread that is checked:
+
+        run()
+    """
+    for place in recorder.device.others.seen:
+        if place is not None:
+            yield other_thread.diagnostic(
+                place,
+                "a stream or an event is used on another thread, and what is issued there is not seen",
+                notes=("races with it cannot be found",),
+                help="call what that thread does on the thread that is audited",
+            )
+
+
+RULES = (no_side_stream, stream_not_restored, made_each_call, not_seen, other_thread, *event_rules.RULES)
 
 
 def findings(recorder: Recorder, program: Program) -> tuple[Diagnostic, ...]:
     """What the run itself tells; the span of `program` is where forward() begins."""
     found = [*no_side_stream(recorder, program.span)]
-    for each in (stream_not_restored, made_each_call, not_seen):
+    for each in (stream_not_restored, made_each_call, not_seen, other_thread):
         found += each(recorder)
     for rule_of_events in event_rules.RULES:
         found += rule_of_events(recorder, program)

@@ -38,10 +38,12 @@ class VirtualStream:
 
     def wait_stream(self, stream: VirtualStream) -> None:
         """Wait for all that was issued on another stream."""
+        self.device_of.others.running()
         self.device_of.order(stream.number, self.number, via.WAIT_STREAM)
 
     def wait_event(self, event: VirtualEvent) -> None:
         """Wait for an event."""
+        self.device_of.others.running()
         self.device_of.wait(event.signal, self.number)
 
     def record_event(self, event: VirtualEvent | None = None) -> VirtualEvent:
@@ -55,11 +57,13 @@ class VirtualStream:
 
     def synchronize(self) -> None:
         """Let the host wait for it."""
-        self.device_of.sync(self.number, via.STREAM_SYNCHRONIZE)
+        if not self.device_of.others.running():
+            self.device_of.sync(self.number, via.STREAM_SYNCHRONIZE)
 
     def query(self) -> bool:
         """Whether all is complete; the host goes on as if it were."""
-        self.device_of.sync(self.number, via.QUERY)
+        if not self.device_of.others.running():
+            self.device_of.sync(self.number, via.QUERY)
         return True
 
     def __enter__(self) -> VirtualStream:
@@ -91,11 +95,11 @@ class VirtualEvent:
 
     def record(self, stream: VirtualStream | None = None) -> None:
         """Record it on a stream, the current one where none is given."""
-        self.device_of.record(self.signal, self.device_of.current if stream is None else stream.number)
+        self.device_of.record(self.signal, self.device_of.current_here() if stream is None else stream.number)
 
     def wait(self, stream: VirtualStream | None = None) -> None:
         """Let a stream wait for it, the current one where none is given."""
-        self.device_of.wait(self.signal, self.device_of.current if stream is None else stream.number)
+        self.device_of.wait(self.signal, self.device_of.current_here() if stream is None else stream.number)
 
     def query(self) -> bool:
         """Whether it is complete; the host goes on as if it were."""

@@ -100,7 +100,8 @@ def _methods(recorder: Recorder) -> Iterator[None]:
     stream but a device's."""
 
     def record_stream(tensor: torch.Tensor, stream: VirtualStream) -> None:
-        recorder.record_stream(tensor, stream.number)
+        if not recorder.device.others.running():
+            recorder.record_stream(tensor, stream.number)
 
     def npu(tensor: torch.Tensor, device: Any = None, non_blocking: bool = False) -> torch.Tensor:
         return tensor.to("npu", non_blocking=non_blocking)
