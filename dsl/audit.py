@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from streamsched.dsl import typed
 from streamsched.dsl.against import Declared
 from streamsched.dsl.check.facts import Facts
 from streamsched.dsl.check.mending import mended
@@ -66,17 +67,19 @@ def audit(
     `ReadError` is raised where it cannot be read, and nothing else.
     For an NPU this happens in a process of its own, unless `in_process`: torch does not forget the name of a device.
     """
-    options = {"--model": f'model "{model}"'}
+    options = {typed.MODEL: f'model "{model}"'}
+    words = {typed.MODEL: model}
     if inputs:
         options["--input"] = "\n".join(f"input {each}" for each in inputs)
     if inputs_from:
-        options["--inputs-from"] = f'inputs from "{inputs_from}"'
-    head = f"schedule audit\ntarget {target}\n"
-    head += (f'fakes "{fakes}"\n' if fakes else "") + (f"world {world}\n" if world else "")
-    parsed = parse(head, "<options>", options)
-    texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
+        options["--inputs-from"], words["--inputs-from"] = f'inputs from "{inputs_from}"', inputs_from
+    if fakes:
+        options["--fakes"], words["--fakes"] = f'fakes "{fakes}"', fakes
+    head = f"schedule audit\ntarget {target}\n" + (f"world {world}\n" if world else "")
+    parsed = parse(head, typed.HEAD, options)
+    texts = typed.texts(words, {typed.HEAD: head, **options})
     if has_errors(parsed.diagnostics):
-        return Audited(None, parsed.diagnostics, texts)
+        return Audited(None, typed.as_typed(parsed.diagnostics, words, typed.MODEL), texts)
     declared = Declared.of(against, target) if against else None
     texts += (declared.file,) if declared else ()
     if declared and declared.plan is None:
@@ -84,6 +87,7 @@ def audit(
     scopes = declared.scopes if declared else ()
     job = Job(trace_request(parsed.schedule, ""), target, calls, verbose, fake, scopes=scopes)
     program, found = job.done() if target == "cuda" or in_process else _apart(job)
+    found = typed.as_typed(found, words, typed.MODEL)
     if declared and program is not None:
         found = _once((*found, *declared.unhonoured(program)))
     return Audited(program, found, texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
+from streamsched.dsl import typed
 from streamsched.dsl.diagnostic import Diagnostic, Span
 from streamsched.dsl.draft.derived import derived_schedule
 from streamsched.dsl.draft.first import first_schedule
@@ -70,15 +71,17 @@ def draft(wanted: Wanted, *, verbose: bool = False, progress: Progress | None = 
     wanted = replace(wanted, target=wanted.target or _target_of(wanted))
     head = _head(wanted)
     options = _options(wanted)
-    parsed = parse(head, "<options>", options)
-    texts = tuple(ScheduleFile(name, text, "", "") for name, text in (("<options>", head), *options.items()))
+    parsed = parse(head, typed.HEAD, options)
+    words = _words(wanted)
+    texts = typed.texts(words, {typed.HEAD: head, **options})
     if has_errors(parsed.diagnostics):
-        return Drafted(None, None, parsed.diagnostics, texts)
+        return Drafted(None, None, typed.as_typed(parsed.diagnostics, words, _model(wanted)), texts)
     base = os.path.dirname(wanted.output)
     # A saved trace remembers its statements in the order of the schedule that it lies beside.
-    written = trace_request(parse(_written(wanted, "draft"), "<options>").schedule, base)
+    written = trace_request(parse(_written(wanted, "draft"), typed.HEAD).schedule, base)
     request = replace(trace_request(parsed.schedule, base), determined_by=written.determined_by)
-    return _traced(wanted, request, texts, verbose, progress)
+    drafted = _traced(wanted, request, texts, verbose, progress)
+    return replace(drafted, diagnostics=typed.as_typed(drafted.diagnostics, words, _model(wanted)))
 
 
 def is_name(text: str) -> bool:
@@ -105,7 +108,7 @@ def _traced(
         loaded = _loaded(wanted, about, first.text, traced.trace)
         return _drafted(loaded, traced, texts, first.groups, first.candidates)
     if traced.streamed is None:
-        return Drafted(None, None, (*traced.diagnostics, _without_streams()), texts)
+        return Drafted(None, None, (*traced.diagnostics, _without_streams(_model(wanted))), texts)
     derived = derived_schedule(traced.trace, traced.streamed)
     return _drafted(_implemented(wanted, derived.text, traced.trace, traced.streamed), traced, texts, derived.groups)
 
@@ -117,9 +120,9 @@ def _drafted(
     return Drafted(loaded.file.text, traced.trace, found, (*texts, loaded.file), groups, candidates)
 
 
-def _without_streams() -> Diagnostic:
+def _without_streams(model: str) -> Diagnostic:
     return no_side_stream.diagnostic(
-        Span("--model", 1, 1, 1, 1),
+        Span(model, 1, 1, 1, 1),
         "the model used no stream while it was traced",
         help="give inputs and settings that take the branch with streams, or leave out --from for a first schedule",
     )
@@ -175,9 +178,20 @@ def _head(wanted: Wanted) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _model(wanted: Wanted) -> str:
+    """What names the word of the command that the model is."""
+    return "--from" if wanted.implemented else typed.MODEL
+
+
+def _words(wanted: Wanted) -> dict[str, str]:
+    """What was typed, by the option that it was given to."""
+    given = {_model(wanted): wanted.model, "--inputs-from": wanted.inputs_from}
+    return {option: text for option, text in given.items() if text}
+
+
 def _options(wanted: Wanted) -> dict[str, str]:
     """The statements that options stand for, by the name that spans give to their text."""
-    found = {"--model": f'model "{_reference(wanted, wanted.model)}"'}
+    found = {_model(wanted): f'model "{_reference(wanted, wanted.model)}"'}
     if wanted.scope:
         found["--scope"] = f'scope "{wanted.scope}"' + (f" class {wanted.scope_class}" if wanted.scope_class else "")
     if wanted.inputs:

@@ -50,6 +50,7 @@ ALLOWED = {
     "dsl.lint": {"dsl"},
     "dsl.against": {"dsl"},
     "dsl.audit": {"dsl"},
+    "dsl.typed": {"dsl.diagnostic", "dsl.files"},
     "dsl.auditing": {"dsl"},
     "dsl.pytest_plugin": {"dsl.auditing"},
     "dsl.init": {"dsl"},

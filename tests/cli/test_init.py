@@ -146,3 +146,19 @@ def test_an_exception_that_cannot_say_what_it_is(project: Path, run: Run, words:
     done = run("init", *words, "--input", "x: f16[8, 8]")
     assert done.code == 2
     assert "forward() raises at silent.py:10: Silent\n" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["model.py:Model"], " --> FILE:ATTR:1:1\n  |\n1 | model.py:Model\n  | ^^^^^^^^^^^^^^\n"),
+        (["--from", "model.py:Model"], " --> --from:1:1\n  |\n1 | model.py:Model\n  | ^^^^^^^^^^^^^^\n"),
+        (["--from", "model.py:Model"], '--input "in1: f32[8, 64]"'),
+        (["model.py:"], "Invalid value for FILE:ATTR: "),
+        (["--from", "model.py:"], "Invalid value for --from: "),
+    ],
+)
+def test_findings_speak_of_what_was_typed(project: Path, run: Run, words: list[str], told: str) -> None:
+    done = run("init", *words)
+    assert done.code == 2
+    assert told in done.err

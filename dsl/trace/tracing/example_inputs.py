@@ -107,8 +107,17 @@ def _check(model: torch.nn.Module, inputs: Inputs, span: Span) -> Diagnostic | N
     try:
         signature.bind(*inputs.args, **inputs.kwargs)
     except TypeError as error:
-        return model_rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), None)
+        lacking = None if inputs.args else _missing(signature, inputs)
+        return model_rules.wrong_inputs(span, f"{spelled} cannot be called with these inputs: {error}", (), lacking)
     return None
+
+
+def _missing(signature: inspect.Signature, inputs: Inputs) -> str | None:
+    """What to write for the first parameter that is given nothing."""
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    lacking = (q.name for q in signature.parameters.values() if q.kind in named and q.default is q.empty)
+    first = next((name for name in lacking if name not in inputs.kwargs), None)
+    return f"describe it, as in `input {first}: f32[8, 64]`" if first else None
 
 
 def _advice(signature: inspect.Signature) -> str:

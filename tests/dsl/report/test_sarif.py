@@ -72,7 +72,7 @@ def test_levels(severity: Severity, level: str, missing_edge: Diagnostic) -> Non
     assert results(replace(missing_edge, severity=severity))[0]["level"] == level
 
 
-@pytest.mark.parametrize("file", ["<stdin>", "/abs/a b.sched", "é/100%.sched", "--model"])
+@pytest.mark.parametrize("file", ["<stdin>", "/abs/a b.sched", "é/100%.sched", "--model", "FILE:ATTR"])
 def test_every_path_is_a_uri(file: str, missing_edge: Diagnostic) -> None:
     (result,) = results(replace(missing_edge, span=Span(file, 1, 1, 1, 2)))
     uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
