@@ -215,6 +215,7 @@ def trace_request(schedule: tree.Schedule, base: str, target: str | None = None)
         chosen=runs is not None,
         device=target if target in ("cuda", "cpu") else "npu",
         decided=_decided(schedule),
+        captured=target not in _EAGER_TARGETS,
     )
 
 

@@ -8,10 +8,10 @@ from streamsched.dsl.rule import rule
 
 @rule("TRC206", "mixed-dtypes", Severity.WARNING)
 def mixed_dtypes(span: Span, message: str, related: tuple[Related, ...]) -> Diagnostic:
-    """An op that wants one floating dtype is given several.
+    """An op that wants one dtype is given several.
 
-    Reports matrix products, linear layers and convolutions whose operands have different floating dtypes. Ops that
-    promote types, as `+` does, are not reported, nor is a model that enters `torch.autocast`.
+    Reports matrix products, linear layers and convolutions whose operands have different dtypes, integers
+    among them. Ops that promote types, as `+` does, are not reported, nor is a model that enters `torch.autocast`.
 
     Why is this bad: tracing computes nothing, and does not look; the same call raises on a device. Often the schedule's
     `input` has the dtype that the model is used with, and the model is built with that of its weights' default.

@@ -96,6 +96,7 @@ class TraceRequest:
     chosen: bool = False
     device: str = "npu"  # the type of the device that the schedule's target runs on
     decided: Related | None = None
+    captured: bool = False  # generated code is captured in a graph, where the host cannot wait for anything
 
     def __post_init__(self) -> None:
         assert not (self.inputs and self.inputs_from), "inputs are given by name or by a function, not both"

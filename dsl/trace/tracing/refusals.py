@@ -7,9 +7,10 @@ from types import CodeType
 
 from torch.nn.parameter import is_lazy
 
-from streamsched.dsl.diagnostic import Diagnostic, Related
+from streamsched.dsl.diagnostic import Diagnostic, Related, Span
 from streamsched.dsl.saying import exit_code, said
 from streamsched.dsl.trace import collective_rules, model_rules, refusal_rules
+from streamsched.dsl.trace.request import TraceRequest
 from streamsched.dsl.trace.tracing import failures, world
 from streamsched.dsl.trace.tracing.leaves import remedies
 from streamsched.dsl.trace.tracing.leaves.ops import UnsuitableLeafError
@@ -140,7 +141,13 @@ def _raised(
         or remedies.no_data(session, recorder, chain)
     )
     message = f"forward() raises{_statement_words(related)}: {failures.cause(error)}"
-    return refusal_rules.forward_raises(session.request.model_span, message, related, notes, told)
+    return refusal_rules.forward_raises(_blamed(session.request), message, related, notes, told)
+
+
+def _blamed(request: TraceRequest) -> Span:
+    """The statement that a call which raises is put down to: that of the model, unless an option gives its inputs."""
+    given, model = request.inputs_span, request.model_span
+    return given if given is not None and given.file != model.file == request.schedule_span.file else model
 
 
 def _communication(

@@ -1,4 +1,4 @@
-"""Ops whose operands have different floating dtypes where they must have one: the meta device lets them pass."""
+"""Ops whose operands have different dtypes where they must have one: the meta device lets them pass."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPERANDS = {
 def mixed_dtypes(
     session: Session, recorder: Recorder, ops: Iterable[Op], values: Sequence[Value]
 ) -> Iterator[Diagnostic]:
-    """A warning for each place that gives an op operands of several floating dtypes; none where autocast casts."""
+    """A warning for each place that gives an op operands of several dtypes; none where autocast casts."""
     if session.regions.enabled:
         return
     told = set()
@@ -40,12 +40,12 @@ def mixed_dtypes(
 
 
 def _mixed(op: Op, values: Sequence[Value]) -> list[Value]:
-    """The first operand of each floating dtype, where there are several and there must be one."""
+    """The first operand of each dtype, where there are several and there must be one."""
     namespace, name, *_ = op.target.split(".")
     count = _OPERANDS.get(name, 0) if namespace == "aten" else 0
     by_dtype: dict[str, Value] = {}
     for argument in op.args[:count]:
-        if isinstance(argument, Ref) and values[argument.value].dtype.startswith(("float", "bfloat")):
+        if isinstance(argument, Ref):
             by_dtype.setdefault(values[argument.value].dtype, values[argument.value])
     return list(by_dtype.values()) if len(by_dtype) > 1 else []
 

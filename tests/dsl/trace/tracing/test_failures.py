@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.diagnostic import Diagnostic, Severity, Span
 from streamsched.dsl.rules import ALL
 from streamsched.dsl.trace.export import Traced
 from streamsched.dsl.trace.tracing.isolation import imports_npu
@@ -225,6 +225,15 @@ def test_forward_with_wrong_shapes(attempt: Attempt) -> None:
     assert line_at(diagnostic) == "torch.mm(x, x)"
 
 
+def test_a_call_with_inputs_of_an_option(attempt: Attempt) -> None:
+    """What the inputs of `verify --input` make of a call is put down to them, and not to the schedule's model."""
+    option = Span("--input", 1, 1, 1, 16)
+    source = "class Model(nn.Module):\n    def forward(self, x):\n        return torch.mm(x, x)"
+    made = attempt(source, {"inputs_span": option}, x=(4, 9))
+    assert [(found.code, found.span) for found in made.diagnostics] == [("TRC106", option)]
+    assert only(attempt(source, x=(4, 9))).span.file == "test.sched"
+
+
 GROUPED = """
 class Experts(nn.Module):
     def forward(self, x):
@@ -248,6 +257,8 @@ def test_a_kernel_that_takes_no_such_dtype_without_data(attempt: Attempt) -> Non
         "give the op a dtype that it takes; or, where it takes this one on the device, trace `experts` as one op: "
         '`leaf "experts" from "torch:empty_like"`'
     )
+    told = only(attempt(GROUPED, {"captured": True}, x=(16, 16))).help
+    assert told is not None and told.endswith("(CAP103), and only an eager target takes it")
     alone = GROUPED.replace("class Model", "class Other").replace("class Experts", "class Model")
     help_of_root = only(attempt(alone.replace("Experts()", "Model()"), x=(16, 16))).help
     assert help_of_root is not None and help_of_root.endswith("trace that as one op: a `leaf`")

@@ -1,4 +1,4 @@
-"""Ops that are given several floating dtypes: a warning where they want one, none where they promote or index."""
+"""Ops that are given several dtypes: a warning where they want one, none where they promote or index."""
 
 from __future__ import annotations
 
@@ -66,3 +66,15 @@ def test_ops_that_promote_or_index_are_no_finding(attempt: Attempt, body: str) -
 def test_a_place_in_a_loop_is_told_once(attempt: Attempt) -> None:
     body = "return [self.proj(x) for _ in range(3)]"
     assert [found.code for found in attempt(source_of(body), x=("f16", (4, 4))).diagnostics] == ["TRC206"]
+
+
+@pytest.mark.parametrize("call", ["self.proj(x)", "F.conv1d(x, self.kernel)", "torch.mm(x, self.proj.weight)"])
+def test_integers_where_floats_are_wanted(attempt: Attempt, call: str) -> None:
+    (warning,) = attempt(source_of(f"return {call} * 2"), x=("i64", (4, 4))).diagnostics
+    assert warning.code == "TRC206"
+    assert "`x` of int64 and `self." in warning.message
+
+
+@pytest.mark.parametrize("body", ["return torch.mm(x, x)", "return x * self.proj.weight", "return self.table(x)"])
+def test_integers_alone_or_promoted(attempt: Attempt, body: str) -> None:
+    assert attempt(source_of(body), x=("i64", (4, 4))).diagnostics == ()
