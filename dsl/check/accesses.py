@@ -42,7 +42,7 @@ def missing_waits(program: Program) -> Iterator[tuple[Race, ...]]:
                 other = program.steps[before].stream
                 if places[before] >= progress.seen[stream][other]:
                     progress.wait(stream, advance(started[before], other, places[before] + 1))
-                    yield races
+                    yield _of_storages(program, races)
             accesses.add(index, step)
         started.append(progress.seen[stream])
         places.append(progress.counts[stream])
@@ -50,7 +50,7 @@ def missing_waits(program: Program) -> Iterator[tuple[Race, ...]]:
 
 
 class _Accesses:
-    """The last writer of each storage with its stream, and by stream the last readers since."""
+    """The last writer of each storage, or part of one, with its stream, and by stream the last readers since."""
 
     def __init__(self) -> None:
         self.writers: dict[int, tuple[int, int]] = {}
@@ -59,13 +59,14 @@ class _Accesses:
     def predecessors(self, index: int, step: Step) -> Iterable[tuple[int, tuple[Race, ...]]]:
         """What `step` must follow on other streams, latest-issued first, each with the reasons."""
         stream, found = step.stream, []
-        for storage in step.reads:
+        reads, writes = step.touched
+        for storage in reads:
             writer = self.writers.get(storage)
             if writer is not None and writer[1] != stream:
                 found.append(Race(writer[0], index, storage, Hazard.RAW))
-        for storage in step.writes:
+        for storage in writes:
             writer = self.writers.get(storage)
-            if writer is not None and writer[1] != stream and storage not in step.reads:
+            if writer is not None and writer[1] != stream and storage not in reads:
                 found.append(Race(writer[0], index, storage, Hazard.WAW))
             for other, reader in self.readers.get(storage, _NOBODY).items():
                 if other != stream:
@@ -75,18 +76,26 @@ class _Accesses:
     def add(self, index: int, step: Step) -> None:
         """Note what `step` touches."""
         stream = step.stream
-        for storage in step.reads:
+        reads, writes = step.touched
+        for storage in reads:
             readers = self.readers.get(storage)
             if readers is None:
                 self.readers[storage] = {stream: index}
             else:
                 readers[stream] = index
-        for storage in step.writes:
+        for storage in writes:
             self.writers[storage] = (index, stream)
             self.readers.pop(storage, None)
 
 
 _NOBODY: Mapping[int, int] = {}
+
+
+def _of_storages(program: Program, races: tuple[Race, ...]) -> tuple[Race, ...]:
+    """Races over parts of storages as races over these, each once."""
+    if not program.parts:
+        return races
+    return tuple(dict.fromkeys(race._replace(storage=program.storage_of(race.storage)) for race in races))
 
 
 def _latest_first(races: list[Race]) -> list[tuple[int, tuple[Race, ...]]]:
@@ -109,16 +118,17 @@ def races(program: Program) -> tuple[Race, ...]:
     for index, step in enumerate(program.steps):
         if not step.runs:
             continue
-        for storage in dict.fromkeys((*step.writes, *step.reads)):
-            writes = storage in step.writes
-            hazard = Hazard.RAW if storage in step.reads else Hazard.WAW
+        read_here, written_here = step.touched
+        for storage in dict.fromkeys((*written_here, *read_here)):
+            writes = storage in written_here
+            hazard = Hazard.RAW if storage in read_here else Hazard.WAW
             earlier = [(before, hazard) for before in _unordered(written.get(storage, {}), index, order)]
             if writes:
                 earlier += [(before, Hazard.WAR) for before in _unordered(read.get(storage, {}), index, order)]
             found += [Race(before, index, storage, hazard) for before, hazard in sorted(earlier, key=itemgetter(0))]
             by_stream = (written if writes else read).setdefault(storage, {})
             by_stream.setdefault(step.stream, []).append(index)
-    return tuple(found)
+    return _of_storages(program, tuple(found))
 
 
 _ByStream: TypeAlias = dict[int, list[int]]

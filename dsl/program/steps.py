@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from streamsched.dsl.devices.device import Device
 from streamsched.dsl.diagnostic import Span
@@ -122,6 +123,13 @@ class Reason:
         assert (self.hazard is None) == (self.storage == NONE) and (self.hazard is None) != (self.order == NONE), self
 
 
+class Parts(NamedTuple):
+    """What a step reads and writes, by `Program.parts` where a storage has parts."""
+
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One thing that the host issues.
@@ -144,12 +152,18 @@ class Step:
     via: str = ""  # the spelling of the API that issued it; empty where it was generated
     reasons: tuple[Reason, ...] = ()  # of WAIT
     issued_on: int = NONE  # of a collective, which runs on the stream of its group: the stream that is current
+    parts: Parts | None = None  # None where it touches no storage that has parts
 
     def __post_init__(self) -> None:
         if self.event == NONE:
             assert self.kind is not StepKind.RECORD and self.kind is not StepKind.WAIT, self
         if self.storage == NONE:
             assert self.kind is not StepKind.FREE and self.kind is not StepKind.RECORD_STREAM, self
+
+    @property
+    def touched(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """What it reads and what it writes, as finely as is known."""
+        return (self.reads, self.writes) if self.parts is None else self.parts
 
     @property
     def issuer(self) -> int:
@@ -186,6 +200,9 @@ class Program:
     program (npugraph_ex over the whole model), so that outputs leave it by copy; `inside_graph` that one graph holds it
     among others (npugraph_ex, a part of the model), so that inputs and outputs are the graph's own memory. `device` is
     None where the schedule names none; `graphs` are how many graphs of the program one process captures.
+
+    `parts` are parts of storages, each by its storage; of number i is the part `len(storages) + i`. What touches
+    disjoint bytes of a storage that has parts touches different ones.
     """
 
     name: str
@@ -205,8 +222,13 @@ class Program:
     device: Device | None = None
     graphs: int = 1
     holdings: tuple[Holding, ...] = ()
+    parts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         assert self.streams and self.streams[DEFAULT].name == "default", "stream 0 is `default`"
         for order in self.required:
             assert order.before and order.after, order
+
+    def storage_of(self, touched: int) -> int:
+        """The storage of a part; a storage is its own."""
+        return touched if touched < len(self.storages) else self.parts[touched - len(self.storages)]

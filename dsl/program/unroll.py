@@ -15,6 +15,7 @@ def unroll(program: Program) -> Program:
     order-only storages (generators and the like) are the same in both calls; what the program allocates is fresh in
     the second. A step `i` of the first call is step `i + second_call(program)` in the second.
     """
+    assert not program.parts, "a recording has its calls in it"
     size = len(program.storages)
     fresh = {i: size + n for n, i in enumerate(_allocated(program))}
     outputs = tuple(i for i, storage in enumerate(program.storages) if storage.output)

@@ -11,6 +11,7 @@ from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.record.log import Entry
 from streamsched.dsl.record.recorder import Recorder
 from streamsched.dsl.record.streams import VirtualStream
+from streamsched.dsl.record.views import Access, all_accesses
 from streamsched.dsl.trace.model import NONE
 
 
@@ -22,6 +23,7 @@ class VirtualGraph:
     def __init__(self, *_: Any, **__: Any) -> None:
         self._reads: tuple[int, ...] = ()
         self._writes: tuple[int, ...] = ()
+        self._views: tuple[Access, ...] = ()
         self._begin = NONE
 
     def capture_begin(self, *_: Any, **__: Any) -> None:
@@ -42,6 +44,7 @@ class VirtualGraph:
         own = {number for number in dead if self.recorder_of.memory.blocks[number].captured == device.captures}
         self._reads = tuple(dict.fromkeys(n for entry in launched for n in entry.reads if n not in own))
         self._writes = tuple(dict.fromkeys(n for entry in launched for n in entry.writes if n not in own))
+        self._views = tuple(dict.fromkeys(access for entry in launched for access in all_accesses(entry)))
         _boundary(self.recorder_of, StepKind.CAPTURE_END)
         device.capturing = NONE
         for stream in dict.fromkeys(entry.stream for entry in launched):  # nothing has run: none of it is left to do
@@ -49,7 +52,7 @@ class VirtualGraph:
 
     def replay(self) -> None:
         """Run what was captured, on the current stream."""
-        self.recorder_of.launch("replay", self._reads, self._writes)
+        self.recorder_of.launch("replay", self._reads, self._writes, self._views)
 
     def reset(self) -> None:
         """Forget what was captured."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.trace.model import NONE
+
+if TYPE_CHECKING:
+    from streamsched.dsl.record.views import Access
 
 HOST = -2
 """Stands for the host thread where a stream is named, until the program gives it a number."""
@@ -19,7 +23,10 @@ meant for the last call's, and does nothing in the first."""
 
 @dataclass(slots=True)
 class Entry:
-    """One step to be. `words` are those of its `via`; `call` counts the calls of forward() from 0."""
+    """One step to be. `words` are those of its `via`; `call` counts the calls of forward() from 0.
+
+    `views` tell how it touches storages; those that they do not name it touches as a whole.
+    """
 
     kind: StepKind
     stream: int
@@ -32,6 +39,7 @@ class Entry:
     words: list[str] = field(default_factory=list)
     issued_on: int = NONE
     call: int = 0
+    views: tuple[Access, ...] = ()
 
 
 @dataclass(slots=True)

@@ -55,6 +55,11 @@ class Memory:
         number = self.number(tensor)
         return None if number is None else self.blocks[number]
 
+    def is_part(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor covers less than the storage under it, as far as is known."""
+        number = self.number(tensor)
+        return number is not None and tensor.nbytes != self.blocks[number].nbytes
+
     def add(self, tensor: torch.Tensor, block: Block) -> int | None:
         """Take note of the storage under a tensor; what is known of it already stays."""
         storage = _storage(tensor)

@@ -13,6 +13,9 @@ from streamsched.dsl.trace.tracing.assembly import effects
 from streamsched.dsl.trace.tracing.assembly.unsaid_writes import may_write
 from streamsched.dsl.trace.tracing.collectives import is_unordered, is_wait
 
+_STRAYING = frozenset(["aten::as_strided_copy", "aten::as_strided_scatter"])
+"""Operators that look at the storage of an operand wherever they are told to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -29,7 +32,8 @@ class Operator:
 
     `silent` means that it does nothing on any device; `looks`, that it reads its operands' data; `changes`, that what
     it writes is data; `reads_values`, that the host must wait for the result; `unsaid`, that it may write what its
-    schema does not say.
+    schema does not say; `exact`, that it touches only what its operands cover, and nothing in the gaps between their
+    rows; `strays`, that it goes beyond.
     """
 
     target: Any
@@ -45,6 +49,8 @@ class Operator:
     begins: bool
     waits: bool
     unsaid: bool
+    exact: bool
+    strays: bool
 
     @classmethod
     def of(cls, target: Any) -> Operator:
@@ -65,6 +71,8 @@ class Operator:
             begins=collectives.begins(target),
             waits=is_wait(target),
             unsaid=may_write(full),
+            exact=full.startswith("aten::"),
+            strays=full in _STRAYING,
         )
 
     def operands(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Parameter, torch.Tensor]]:

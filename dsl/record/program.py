@@ -16,6 +16,7 @@ from streamsched.dsl.record.device import Device
 from streamsched.dsl.record.graph_memory import freed_in_graph
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block
+from streamsched.dsl.record.parts import in_parts
 from streamsched.dsl.trace.model import NONE
 
 NPUGRAPH_EX = "npugraph_ex"
@@ -26,7 +27,7 @@ def program_of(device: Device, blocks: list[Block], target: str, name: str, span
     builder = _Builder(device, blocks, outputs)
     entries = list(builder.compiled() if target == NPUGRAPH_EX else device.log.entries)
     steps = tuple(builder.step(entry) for entry in entries)
-    return Program(
+    program = Program(
         name=name,
         target=target,
         streams=builder.streams(),
@@ -38,6 +39,7 @@ def program_of(device: Device, blocks: list[Block], target: str, name: str, span
         span=span,
         whole_graph=target == NPUGRAPH_EX,
     )
+    return in_parts(program, entries, builder.used)
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from streamsched.dsl.record.launches import Launches
 from streamsched.dsl.record.log import HOST, Entry
 from streamsched.dsl.record.memory import Block, Memory, nbytes
 from streamsched.dsl.record.operators import Operator, Operators, Parameter, tensors
+from streamsched.dsl.record.views import Access, accesses
 from streamsched.dsl.trace.model import StorageKind
 from streamsched.dsl.trace.tracing.assembly import effects
 
@@ -86,35 +88,41 @@ class Recorder:
         reads, writes, fresh = self._accesses(operator, given, tensors(result), on_device)
         waits = operator.makes_host_wait(args, kwargs)
         name = operator.name
+        if not (writes or waits or operator.waits or operator.begins):
+            return  # it makes a view
+        views = self._views(operator, given)
         if not on_device:
-            self.host(name, reads, writes)
+            self.host(name, reads, writes, views)
         elif operator.waits:
             self.groups.wait(reads)
         elif operator.begins:
             values = effects.argument_values(func, args, kwargs)
-            self.groups.begin(func, values, name, reads, writes, self.launch, result)
+            self.groups.begin(func, values, name, reads, writes, partial(self.launch, views=views), result)
         elif operator.allocates:
             self.allocate(fresh)
-        elif writes or waits:
+        else:
             self.groups.wait(reads)  # a tensor of a collective waits for it by itself
-            self.host(name, self._on_host(reads), ())
-            self.launch(name, reads, writes)
+            self.host(name, self._on_host(reads), (), views)
+            self.launch(name, reads, writes, views)
         if waits and on_device:
             self.device.sync(self.device.current, f"{name}()")
 
-    def launch(self, name: str, reads: Iterable[int], writes: Iterable[int]) -> Entry:
+    def launch(self, name: str, reads: Iterable[int], writes: Iterable[int], views: tuple[Access, ...] = ()) -> Entry:
         """Note a kernel on the current stream."""
         device = self.device
         device.check_stray()
         entry = Entry(StepKind.LAUNCH, device.current, name, tuple(dict.fromkeys(reads)), tuple(dict.fromkeys(writes)))
         entry.source = device.places.here()
         entry.words = [*device.launch_words(), *([via.AS_FUNCTION] if self.as_function else ())]
+        entry.views = views
         return device.log.add(entry)
 
     def declared(self, name: str, read: Iterable[torch.Tensor], written: Iterable[torch.Tensor]) -> None:
         """Note a kernel that torch does not launch, by the tensors that it is said to touch."""
-        reads, writes = ([self._known(tensor) for tensor in touched] for touched in (read, written))
-        self.launch(name, *([n for n in numbers if n is not None] for numbers in (reads, writes)))
+        touched = list(read), list(written)
+        reads, writes = ([self._known(tensor) for tensor in tensors] for tensors in touched)
+        views = accesses(self.memory, *touched, exact=False)
+        self.launch(name, [n for n in reads if n is not None], [n for n in writes if n is not None], views)
 
     def allocate(self, storages: Iterable[int]) -> None:
         """Note memory that was allocated without a kernel."""
@@ -127,7 +135,7 @@ class Recorder:
             entry.words = device.launch_words()
             device.log.add(entry)
 
-    def host(self, name: str, reads: Iterable[int], writes: Iterable[int]) -> None:
+    def host(self, name: str, reads: Iterable[int], writes: Iterable[int], views: tuple[Access, ...] = ()) -> None:
         """Note that the host touches memory, where the device has touched it, too.
 
         The host goes on when it is done, and all that it issues from then on comes after it.
@@ -135,6 +143,7 @@ class Recorder:
         read, written = ([n for n in numbers if self._is_shared(n)] for numbers in (list(reads), list(writes)))
         if read or written:
             entry = Entry(StepKind.LAUNCH, HOST, name, tuple(read), tuple(written), source=self.device.places.here())
+            entry.views = views
             self.device.log.add(entry)
             self.device.sync(HOST)
 
@@ -143,10 +152,11 @@ class Recorder:
         number = self.memory.number(tensor)
         if number is None:
             return
+        views = accesses(self.memory, [tensor], [])
         if self.memory.blocks[number].on_host:
-            self.host(name, (number,), ())
+            self.host(name, (number,), (), views)
         else:
-            self.launch(name, (number,), ())
+            self.launch(name, (number,), (), views)
             self.device.sync(self.device.current, f"{name}()")
 
     def transferred(self, source: torch.Tensor, made: torch.Tensor, kind: str, blocking: bool) -> None:
@@ -165,7 +175,8 @@ class Recorder:
             self._known(tensor)
         here, there = self.is_on_host(target), self.is_on_host(source)
         if here and there:
-            self.host("copy_", self._numbers(source), self._numbers(target))
+            views = accesses(self.memory, [source], [target])
+            self.host("copy_", self._numbers(source), self._numbers(target), views)
             return
         host = self.memory.block(source if there else target)
         asynchronous = bool(values.get("non_blocking")) and host is not None and (host.pinned or here)
@@ -176,7 +187,7 @@ class Recorder:
         for number in (*reads, *writes):
             block = self.memory.blocks[number]
             block.shared = block.shared or (block.on_host and self.device.log.running)
-        self.launch(name, reads, writes)
+        self.launch(name, reads, writes, accesses(self.memory, [source], [target]))
         if blocking:
             self.device.sync(self.device.current, name)
 
@@ -200,6 +211,12 @@ class Recorder:
                 writes.append(number)
         fresh = self._fresh(operator.name, made, on_device)
         return reads, [*writes, *fresh], fresh
+
+    def _views(self, operator: Operator, given: list[tuple[Parameter, torch.Tensor]]) -> tuple[Access, ...]:
+        """How a call touches the storages of its operands."""
+        read = [tensor for parameter, tensor in given if operator.looks and not parameter.out]
+        written = [tensor for parameter, tensor in given if operator.changes and parameter.written]
+        return () if operator.strays else accesses(self.memory, read, written, operator.exact)
 
     def _fresh(self, called: str, made: list[torch.Tensor], on_device: bool) -> list[int]:
         found: list[int] = []

@@ -20,6 +20,7 @@ from streamsched.dsl.record.log import Entry, Log
 from streamsched.dsl.record.places import Places
 from streamsched.dsl.record.program import NPUGRAPH_EX, program_of
 from streamsched.dsl.record.recorder import Recorder
+from streamsched.dsl.record.views import accesses
 from streamsched.dsl.record.virtual import installed
 from streamsched.dsl.trace.model import StorageKind
 from streamsched.dsl.trace.sources import Sources
@@ -99,13 +100,15 @@ class Recording:
             self.device.end_call()
             outputs = self._storages(result)
             self._outputs.update(n for n in outputs if not self.recorder.memory.blocks[n].captured)
+            views = accesses(self.recorder.memory, [tensor for _, tensor in _reached({"": result})], [])
             leaving = self._boundary(StepKind.EXIT if graph else StepKind.LAUNCH, reads=outputs)
+            leaving.views = views
             if self.log.call in self.device.left and graph:
                 leaving.words.append(via.SET_STREAM)
                 leaving.source = self.device.left[self.log.call]
             if graph:
                 leaving.words += self._views(result, (args, kwargs))
-                self._boundary(StepKind.LAUNCH, reads=outputs)
+                self._boundary(StepKind.LAUNCH, reads=outputs).views = views
             del result, args, kwargs
         finally:
             self.log.stop()
