@@ -268,7 +268,9 @@ def _spoil_encoding(schedule: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "code"), [(_spoil_settings, 1), (_spoil_trace, 1), (_spoil_encoding, 2)], ids=lambda each: str(each)[:20]
+    ("spoil", "code"),
+    [(_spoil_settings, 1), (_spoil_trace, 1), (_spoil_encoding, 2)],
+    ids=["settings", "trace", "encoding"],
 )
 def test_a_baseline_forgets_nothing_where_something_cannot_be_checked(
     spoil: Callable[[Path], None], code: int, bad: Path, run: Run
