@@ -320,8 +320,9 @@ def conflicting_inputs(names: Names) -> Iterator[Diagnostic]:
 def invalid_value(names: Names) -> Iterator[Diagnostic]:
     """A number or a string that is outside of what makes sense.
 
-    A limit of cores is 1 or more, as are the numbers of a device, which has both cube and vector cores; a size is 0 or
-    more, the lines of a file count from 1 and do not run backwards, and the name of a value or a node is not empty.
+    A limit of cores is 1 or more, as are the cores of ops in batch mode, and the numbers of a device, which has both
+    cube and vector cores; a size is 0 or more, the lines of a file count from 1 and do not run backwards, and the name
+    of a value or a node is not empty. `collective a cores aiv 0` may be said, of one that runs on no cores.
 
     Example:
 
@@ -336,19 +337,23 @@ def invalid_value(names: Names) -> Iterator[Diagnostic]:
             yield invalid_value.diagnostic(span, message)
 
 
-_AT_LEAST: dict[type, str] = {
-    StreamStatement: "a limit of cores is 1 or more",
-    HoldingStatement: "ops hold 0 cores or more",
-}
+def _least(limited: StreamStatement | HoldingStatement) -> tuple[int, str]:
+    """The least number of cores that may be said, in words, too. A collective may run beside the cores, on none."""
+    if isinstance(limited, StreamStatement):
+        return 1, "a limit of cores is 1 or more"
+    if limited.kind == "collective":
+        return 0, "ops hold 0 cores or more"
+    return 1, "ops in batch mode hold 1 core or more"
 
 
 def _values(statement: Statement) -> Iterator[tuple[Span, str]]:
     """The places of `statement` where a value is invalid, with what is wrong."""
     match statement:
         case StreamStatement() | HoldingStatement():
+            least, rule_of = _least(statement)
             for word, number in (("aic", statement.aic), ("aiv", statement.aiv)):
-                if number is not None and number < isinstance(statement, StreamStatement):
-                    yield statement.span, f"{_AT_LEAST[type(statement)]}, not `{word} {number}`"
+                if number is not None and number < least:
+                    yield statement.span, f"{rule_of}, not `{word} {number}`"
         case OwnDeviceStatement(_, numbers):
             for word, number in numbers:
                 if number < 1:

@@ -318,7 +318,8 @@ def test_an_unknown_device() -> None:
         ("device d { aic 0, aiv 2 }", "a number of a device is 1 or more, not `aic 0`"),
         ('device ""', "the path of the device's file is empty"),
         ("graphs 0", "the number of graphs is 1 or more, not 0"),
-        ('batch op "a" cores aiv -1', "ops hold 0 cores or more, not `aiv -1`"),
+        ('batch op "a" cores aiv 0', "ops in batch mode hold 1 core or more, not `aiv 0`"),
+        ('collective op "a" cores aiv -1', "ops hold 0 cores or more, not `aiv -1`"),
         ("stream default { cores aiv 0 }", "a limit of cores is 1 or more, not `aiv 0`"),
     ],
 )
