@@ -34,6 +34,17 @@ TARGETS = ("cuda", "npu", "npugraph_ex")
 """What hand-written code may be audited for."""
 
 _LIFETIMES = "MEM"
+_UNUSED = "AUD101"
+
+
+def check_choices(target: str, calls: int, world: int) -> None:
+    """Raise `ValueError` for a target that is none, and for numbers of calls or ranks that cannot be."""
+    if target not in TARGETS:
+        raise ValueError(f"the targets are {', '.join(TARGETS)}, not {target!r}")
+    numbers: tuple[tuple[str, object, int], ...] = (("calls", calls, 1), ("world", world, 0))
+    for name, number, least in numbers:
+        if not isinstance(number, int) or number < least:
+            raise ValueError(f"{name} is a whole number, {least} or more, and not {number!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class Audited:
 
 def audit(
     model: str,
-    inputs: tuple[str, ...] = (),
+    inputs: str | Iterable[str] = (),
     inputs_from: str = "",
     *,
     target: str = "cuda",
@@ -64,9 +75,11 @@ def audit(
 
     `inputs` are written as in `input` statements; `inputs_from` names a function that makes them. With `fake` tensors
     have no values, so that a model may be of any size. `against` names a schedule whose edges the code has to honour;
-    `ReadError` is raised where it cannot be read, and nothing else.
+    `ReadError` is raised where it cannot be read, `ValueError` for wrong numbers and targets, and nothing else.
     For an NPU this happens in a process of its own, unless `in_process`: torch does not forget the name of a device.
     """
+    check_choices(target, calls, world)
+    inputs = (inputs,) if isinstance(inputs, str) else tuple(inputs)
     options = {typed.MODEL: f'model "{model}"'}
     words = {typed.MODEL: model}
     if inputs:
@@ -160,8 +173,13 @@ class Job:
             return None, recorded.diagnostics
         found = audited(recorded.recording)
         if recorded.diagnostics:
-            return None, (*recorded.diagnostics, *(d for d in found if d.severity is not Severity.INFO))
+            return None, (*recorded.diagnostics, *(d for d in found if not _is_idle(d)))
         return recorded.recording.program(), found
+
+
+def _is_idle(diagnostic: Diagnostic) -> bool:
+    """Whether it says little of a run that came to an early end: remarks, and that no stream was used until then."""
+    return diagnostic.severity is Severity.INFO or diagnostic.code == _UNUSED
 
 
 def _apart(job: Job) -> tuple[Program | None, tuple[Diagnostic, ...]]:

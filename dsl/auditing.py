@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from streamsched.dsl.audit import TARGETS, audited
+from streamsched.dsl.audit import audited, check_choices
 from streamsched.dsl.diagnostic import Diagnostic, Severity
 from streamsched.dsl.files import ReadError, read_text
 from streamsched.dsl.lint.linting import tell_of_code
@@ -75,14 +75,14 @@ def auditing(
 ) -> Iterator[Auditor]:
     """Put the virtual device in place while the context lasts, and give what audits a forward() on it.
 
-    Models, inputs and streams are made inside of the block. `target` is one of `TARGETS`; each forward() is called
-    `calls` times. With `fake` tensors have no values. `world` is the number of ranks, 0 for none. `base` is the folder
-    of the user's files, empty for the current one. Raises `ValueError` for an unknown target.
+    Models, inputs and streams are made inside of the block. `target` is one of `audit.TARGETS`; each forward() is
+    called `calls` times. With `fake` tensors have no values. `world` is the number of ranks, 0 for none. `base` is the
+    folder of the user's files, empty for the current one. Raises `ValueError` for an unknown target, and for numbers
+    that cannot be.
 
     For an NPU torch learns that there is a device of that name, and does not forget it in this process.
     """
-    if target not in TARGETS:
-        raise ValueError(f"the targets are {', '.join(TARGETS)}, not {target!r}")
+    check_choices(target, calls, world)
     os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     from streamsched.dsl.record.session import Recording
     from streamsched.dsl.trace.tracing.world import ranks

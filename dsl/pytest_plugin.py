@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 _MARKER = "streamsched"
+_TARGET = "streamsched_target"
 _OPTIONS = ("target", "calls", "fake", "world")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the project's settings name the target."""
-    parser.addini("streamsched_target", "what `race_free` audits for: cuda, npu or npugraph_ex", default="cuda")
+    parser.addini(_TARGET, "what `race_free` audits for: cuda, npu or npugraph_ex", default="cuda")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,7 +36,11 @@ def race_free(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
     """
     from streamsched.dsl.auditing import auditing
 
-    with auditing(base=str(request.config.rootpath), **_options(request)) as audit:
+    with contextlib.ExitStack() as stack:
+        try:
+            audit = stack.enter_context(auditing(base=str(request.config.rootpath), **_options(request)))
+        except ValueError as error:
+            pytest.fail(f"the marker {_MARKER}, or the setting {_TARGET}: {error}", pytrace=False)
 
         def check(forward: Callable[..., Any], /, *args: Any, **kwargs: Any) -> None:
             __tracebackhide__ = True
@@ -47,10 +53,11 @@ def race_free(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
 
 
 def _options(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """What the marker of the test says, over the settings. Raises a usage error for what it cannot say."""
+    """What the marker of the test says, over the settings. Fails the test for what it cannot say."""
     marker = request.node.get_closest_marker(_MARKER)
     said = dict(marker.kwargs) if marker is not None else {}
     wrong = [name for name in said if name not in _OPTIONS]
     if wrong or (marker is not None and marker.args):
-        raise pytest.UsageError(f"the marker {_MARKER} takes {', '.join(f'{name}=' for name in _OPTIONS)}")
-    return {"target": request.config.getini("streamsched_target")} | said
+        takes = ", ".join(f"{name}=" for name in _OPTIONS)
+        pytest.fail(f"the marker {_MARKER} takes {takes}", pytrace=False)
+    return {"target": request.config.getini(_TARGET)} | said

@@ -28,6 +28,9 @@ from streamsched.dsl.trace.tracing.world import ranks
 
 _SEED = 0
 
+_NEEDS_GRADIENTS = "does not require grad"
+"""How torch refuses `backward()` where nothing was recorded for it."""
+
 _ON_META_ONLY = re.compile(r"(?:\w+: )?Could not run '(\w+::\w+)[\w.]*' with arguments from the 'CPU' .*", re.DOTALL)
 """How torch says at length that an operator has no implementation that computes values."""
 
@@ -106,6 +109,8 @@ def advised(diagnostic: Diagnostic) -> Diagnostic:
     if operator:
         name = f"{operator[1]}::{operator[2]}"
         return replace(diagnostic, help=f'a --fakes file can register it: `@torch.library.custom_op("{name}", ...)`')
+    if _NEEDS_GRADIENTS in diagnostic.message:
+        return replace(diagnostic, help="audit runs code for inference, without gradients: leave out `backward()`")
     if on_meta := _ON_META_ONLY.search(diagnostic.message):
         message = f"{diagnostic.message[: on_meta.start()]}`{on_meta[1]}` has no implementation for the CPU"
         how = f'run without values, with --fake, or register one: `@torch.library.impl("{on_meta[1]}", "cpu")`'

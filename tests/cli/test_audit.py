@@ -83,6 +83,7 @@ def test_nothing_on_a_side_stream_is_not_clean(capsys: pytest.CaptureFixture[str
         (["model.py:leaves_silently", "--input", "x: f32[4]"], "it exits (code a Silent)"),
         (["model.py:plain", "--input", "y: f32[4]"], "input `y` is no parameter"),
         (["model.py:plane"], "did you mean `plain`?"),
+        (["model.py:plain", "--input", "x: f32[4]", "--fakes", "empty"], "empty is a folder"),
         (["model.py:plane"], " --> FILE:ATTR:1:1\n  |\n1 | model.py:plane\n  | ^^^^^^^^^^^^^^\n"),
         (["model.py:"], "Invalid value for FILE:ATTR: "),
         (["model.py:plain"], " --> FILE:ATTR:1:1\n"),
@@ -93,6 +94,7 @@ def test_nothing_on_a_side_stream_is_not_clean(capsys: pytest.CaptureFixture[str
     ],
 )
 def test_code_that_cannot_be_run(words: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("empty").mkdir()
     assert main(["audit", *words]) == 2
     assert expected in "".join(capsys.readouterr())
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from streamsched.dsl.audit import audit as audit_file
 from streamsched.dsl.auditing import auditing
 
 torch = pytest.importorskip("torch")
@@ -58,6 +60,21 @@ def test_what_was_found_can_be_asked_for_behind_the_block() -> None:
     with auditing(calls=1) as audit:
         audit(lambda x: x + 1, torch.ones(4, device="cuda"))
     assert [each.code for each in audit.faults] == ["AUD101"]
+
+
+@pytest.mark.parametrize("wrong", [{"target": "cpu"}, {"calls": 0}, {"calls": "2"}, {"world": -1}])
+def test_choices_that_cannot_be(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"the targets are|is a whole number"), auditing(**wrong):
+        pass
+    with pytest.raises(ValueError, match=r"the targets are|is a whole number"):
+        audit_file("model.py:build", "x: f32[4]", **wrong)
+
+
+def test_one_input_is_a_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plus.py").write_text("def plus(x):\n    return x + 1\n")
+    given = [audit_file("plus.py:plus", inputs) for inputs in ("x: f32[4]", ["x: f32[4]"])]
+    assert [[each.code for each in audited.diagnostics] for audited in given] == [["AUD101"], ["AUD101"]]
 
 
 def test_the_code_s_own_exception_comes_through() -> None:
@@ -164,6 +181,16 @@ def test_the_fixture(pytester: pytest.Pytester) -> None:
     )
     result.stdout.fnmatch_lines(["*AUD101*nothing ran on a side stream*"])
     result.stdout.fnmatch_lines(["*the marker streamsched takes target=, calls=, fake=, world=*"])
+
+
+@pytest.mark.parametrize("said", ['target="gpu"', "calls=0", "calls='two'", "world=-1", "call=3"])
+def test_a_marker_that_is_wrong_is_told_in_a_line(pytester: pytest.Pytester, said: str) -> None:
+    test = f"import pytest\n\n@pytest.mark.streamsched({said})\ndef test_it(race_free):\n    pass\n"
+    pytester.makepyfile(test_moe=test)
+    result = run(pytester, "-q")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the marker streamsched*"])
+    result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
 
 
 def test_the_target_of_a_project(pytester: pytest.Pytester) -> None:

@@ -86,7 +86,12 @@ def load_fakes(session: Session) -> Diagnostic | None:
     if not request.fakes or npu_runs():
         return None
     made = _module(session, request.fakes, request.fakes_span or request.model_span)
-    return made if isinstance(made, Diagnostic) else None
+    if isinstance(made, Diagnostic):
+        return made
+    if getattr(made, "__file__", None) is None:
+        span = request.fakes_span or request.model_span
+        return model_rules.model_not_found(span, f"{request.fakes} is a folder", "name a file of Python code")
+    return None
 
 
 def _build(session: Session, target: object, device: str) -> torch.nn.Module | Diagnostic:

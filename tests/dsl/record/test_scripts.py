@@ -144,6 +144,18 @@ def test_a_script_that_fails_is_told_beside_what_it_did(folder: Path, end: str, 
     assert RACE in [each.message for each in found]
 
 
+def test_a_script_that_ends_at_once_is_not_said_to_use_no_stream(folder: Path) -> None:
+    (folder / "plain.py").write_text("import torch\ny = torch.ones(2) + 1\nraise ValueError('no luck')\n")
+    assert [each.code for each in audit_script("scripts/plain.py").diagnostics] == ["TRC102"]
+
+
+def test_a_script_that_trains(folder: Path) -> None:
+    (folder / "train.py").write_text("import torch\ntorch.nn.Linear(2, 2)(torch.ones(2, 2)).sum().backward()\n")
+    (fault,) = audit_script("scripts/train.py").diagnostics
+    assert fault.code == "TRC102" and "does not require grad" in fault.message
+    assert fault.help == "audit runs code for inference, without gradients: leave out `backward()`"
+
+
 def test_a_script_that_looks_at_values_without_them(folder: Path) -> None:
     audited = audit_script(write(folder), ("--steps", "3"), fake=True)
     assert audited.program is None
