@@ -86,7 +86,8 @@ def write_text(path: str, text: str) -> None:
     """Write `text` to `path`, all of it or nothing."""
 
     def write(beside: str) -> None:
-        with open(beside, "w", encoding="utf-8", newline="") as file:
+        # what is no text comes from the names of files
+        with open(beside, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
 
     replace_file(path, write)

@@ -13,11 +13,16 @@ SUFFIX = ".sched"
 TRACE_SUFFIX = ".trace.json.gz"
 
 
+def readable_name(path: str) -> str:
+    """A file's name as it may be printed: what is no text, or moves the cursor of a terminal, is escaped."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in path)
+
+
 class ReadError(Exception):
     """A file that cannot be read as text. Its message names the file and says why, for people."""
 
     def __init__(self, file: str, why: str) -> None:
-        super().__init__(f"cannot read {file}: {why}")
+        super().__init__(f"cannot read {readable_name(file)}: {why}")
         self.file = file
         self.why = why
 

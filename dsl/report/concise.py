@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streamsched.dsl.files import readable_name
 from streamsched.dsl.report.excerpt import printable
 from streamsched.dsl.report.report import Report
 
@@ -9,6 +10,6 @@ from streamsched.dsl.report.report import Report
 def render(report: Report) -> str:
     """The report, a line for each diagnostic; empty without diagnostics. No source text is read."""
     return "".join(
-        f"{diagnostic.span}: {diagnostic.severity.value} {diagnostic.code} {printable(diagnostic.message)}\n"
-        for diagnostic in report.diagnostics
+        f"{readable_name(str(each.span))}: {each.severity.value} {each.code} {printable(each.message)}\n"
+        for each in report.diagnostics
     )

@@ -27,7 +27,7 @@ def fingerprints(found: Iterable[Diagnostic]) -> dict[Diagnostic, str]:
         occurrence = seen[diagnostic.span.file, *parts]
         seen[diagnostic.span.file, *parts] += 1
         text = "\0".join((*parts, str(occurrence)))
-        result[diagnostic] = hashlib.sha256(text.encode()).hexdigest()[:32]
+        result[diagnostic] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     return result
 
 

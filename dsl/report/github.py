@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from streamsched.dsl.diagnostic import Diagnostic, Severity
+from streamsched.dsl.report.excerpt import printable
 from streamsched.dsl.report.plain import details
 from streamsched.dsl.report.report import Report
 
@@ -35,7 +36,7 @@ def _command(diagnostic: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -29,7 +29,7 @@ def _finding(diagnostic: Diagnostic, fingerprint: str) -> dict[str, Any]:
     return {
         "description": f"{diagnostic.code} {diagnostic.name}: {diagnostic.message}",
         "check_name": diagnostic.code,
-        "fingerprint": hashlib.sha256(f"{path}\0{fingerprint}".encode()).hexdigest()[:32],
+        "fingerprint": hashlib.sha256(f"{path}\0{fingerprint}".encode("utf-8", "surrogatepass")).hexdigest()[:32],
         "severity": _SEVERITIES[diagnostic.severity],
         "location": {"path": path, "lines": {"begin": diagnostic.span.line, "end": diagnostic.span.end_line}},
     }
@@ -41,7 +41,7 @@ def _unread(file: str, why: str) -> dict[str, Any]:
     return {
         "description": why,
         "check_name": "unreadable",
-        "fingerprint": hashlib.sha256(f"{path}\0unreadable".encode()).hexdigest()[:32],
+        "fingerprint": hashlib.sha256(f"{path}\0unreadable".encode("utf-8", "surrogatepass")).hexdigest()[:32],
         "severity": "major",
         "location": {"path": path, "lines": {"begin": 1, "end": 1}},
     }

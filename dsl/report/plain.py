@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from streamsched.dsl.diagnostic import Diagnostic
+from streamsched.dsl.files import readable_name
 
 
 def details(diagnostic: Diagnostic) -> list[str]:
     """Notes, related places, help and the fix's message; a note may hold several lines."""
     lines = list(diagnostic.notes)
-    lines += [f"{related.span}: {related.message}" for related in diagnostic.related]
+    lines += [f"{readable_name(str(related.span))}: {related.message}" for related in diagnostic.related]
     lines += [f"help: {diagnostic.help}"] if diagnostic.help else []
     if diagnostic.fix:
         lines.append(f"{'fix' if diagnostic.fix.safe else 'unsafe fix'}: {diagnostic.fix.message}")

@@ -99,7 +99,7 @@ def _region(span: Span) -> dict[str, int]:
 
 def _uri(file: str) -> str:
     path = PurePath(file)
-    return path.as_uri() if path.is_absolute() else quote(path.as_posix())
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix(), errors="surrogateescape")
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from streamsched.dsl.diagnostic import Diagnostic, Fix, Severity, Span
+from streamsched.dsl.files import readable_name
 from streamsched.dsl.report.change import Change, changes
 from streamsched.dsl.report.excerpt import excerpt, printable, source_lines
 from streamsched.dsl.report.report import Report
@@ -92,7 +93,7 @@ class _Block:
 
     def _place(self, arrow: str, span: Span, mark: str, label: str, role: Role) -> None:
         """An arrow to the place and, where its text is known, the excerpt; `label` stands behind the last marks."""
-        self.out.append(f"{' ' * self.gutter}{paint(arrow, Role.GUTTER, self.colour)} {span}")
+        self.out.append(f"{' ' * self.gutter}{paint(arrow, Role.GUTTER, self.colour)} {readable_name(str(span))}")
         shown = excerpt(self.lines(span.file), span, mark)
         if not shown:
             if label:
@@ -120,7 +121,9 @@ class _Block:
     def _show(self, shown: list[Change]) -> None:
         for change in shown:
             if change.file != self.diagnostic.span.file:
-                self.out.append(f"{' ' * self.gutter}{paint('-->', Role.GUTTER, self.colour)} {change.file}")
+                self.out.append(
+                    f"{' ' * self.gutter}{paint('-->', Role.GUTTER, self.colour)} {readable_name(change.file)}"
+                )
             self.out.append(self._bar())
             for sign, role, texts in (("-", Role.REMOVED, change.removed), ("+", Role.ADDED, change.added)):
                 for number, line in enumerate(texts, change.number):
