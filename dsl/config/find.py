@@ -11,8 +11,11 @@ from streamsched.dsl.diagnostic import Diagnostic
 from streamsched.dsl.files import ReadError, read_text
 
 NAME = "pyproject.toml"
-_KEY = re.compile(r"""(?<![\w-])streamsched["']?\s*(?:[.\]]|=(?!=))""")
-"""What the text of a file with settings contains: our table as a key, however it is spelled; a requirement is none."""
+_KEY = re.compile(
+    r"""(?<![\w-])streamsched["']?\s*(?:[.\]]|=(?!=))"""  # our table as a key, however it is spelled
+    r"""|\[\s*["']?tool["']?\s*\.\s*["']?streamsched(?![\w-])"""  # its header, also where it is not closed
+)
+"""What the text of a file with settings contains; a requirement is none."""
 
 
 def find_config(folder: str, known: Callable[[], Collection[str]]) -> tuple[Config, tuple[Diagnostic, ...]]:
@@ -50,8 +53,8 @@ def _candidates(folder: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _is_meant(path: str) -> bool:
-    """Whether a file is there, or a link that leads nowhere; a folder of that name holds no settings."""
-    return os.path.isfile(path) or (os.path.islink(path) and not os.path.exists(path))
+    """Whether a file is there, be it a link that leads nowhere; a folder of that name holds no settings."""
+    return os.path.lexists(path) and not os.path.isdir(path)
 
 
 def _text(path: str) -> tuple[str, str]:

@@ -159,6 +159,21 @@ def test_the_nearest_file_with_a_table_counts(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
+    "header", ["[tool.streamsched", '["tool".streamsched', "[tool . 'streamsched'", "[ tool.streamsched #]"]
+)
+def test_a_table_that_is_not_closed_is_told(header: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "x"\n{header}\nselect = ["PRF"]\n')
+    _, (wrong,) = find_config(str(tmp_path), ALL.keys)
+    assert (wrong.code, wrong.span.line) == ("CFG103", 3)
+
+
+@pytest.mark.parametrize("text", ['dependencies = ["streamsched>=1"', "[tool.streamsched-x", "# streamsched [tool]\n["])
+def test_a_broken_file_that_holds_no_settings_is_not_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.x]\n{text}\n")
+    assert find_config(str(tmp_path), ALL.keys) == (Config(), ())
+
+
+@pytest.mark.parametrize(
     ("select", "ignore", "told"),
     [
         (["ALL"], [], True),
