@@ -39,6 +39,15 @@ def say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def say_unread(errors: Iterable[ReadError]) -> int:
+    """Say what cannot be read; gives the exit code."""
+    code = CLEAN
+    for error in errors:
+        say(f"error: {error}")
+        code = ABNORMAL
+    return code
+
+
 def exit_code(diagnostics: Iterable[Diagnostic]) -> int:
     """Errors and warnings are findings; information is not."""
     return FINDINGS if any(d.severity is not Severity.INFO for d in diagnostics) else CLEAN

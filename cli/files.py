@@ -8,31 +8,40 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 
 from streamsched.cli.console import Failure
-from streamsched.dsl.files import STDIN, SUFFIX, TRACE_SUFFIX
+from streamsched.dsl.files import STDIN, SUFFIX, TRACE_SUFFIX, ReadError
 
 SOURCES = (SUFFIX, TRACE_SUFFIX, ".py", ".toml", ".ini")
 """How files are named that people write, and others that no report may replace."""
 
 
-def find_schedules(paths: Iterable[str], excluded: Callable[[str], bool] = lambda path: False) -> list[str]:
+def find_schedules(
+    paths: Iterable[str], excluded: Callable[[str], bool] = lambda path: False
+) -> tuple[list[str], list[ReadError]]:
     """The schedules that `paths` name: files as they are, folders searched for `*.sched`, each file once, in order.
 
     No path stands for the current folder. Hidden folders are not searched, and files that are `excluded` are not found
-    by searching. Fails where there is nothing to do.
+    by searching. Gives what kept folders from being searched, too. Fails where there is nothing to do.
     """
     named = list(paths) or ["."]
     found: dict[str, str] = {}
+    unlisted: list[ReadError] = []
+
+    def tell(error: OSError) -> None:
+        folder = os.path.normpath(os.fsdecode(error.filename))
+        if not excluded(os.path.join(folder, "_")):
+            unlisted.append(ReadError(folder, (error.strerror or str(error)).lower()))
+
     for path in named:
-        searched = (file for file in _search(path) if not excluded(file)) if os.path.isdir(path) else [path]
+        searched = (file for file in _search(path, tell) if not excluded(file)) if os.path.isdir(path) else [path]
         for file in searched:
             found.setdefault(file if file == STDIN else os.path.realpath(file), file)
-    if not found:
+    if not found and not unlisted:
         raise Failure(f"no {SUFFIX} files under {', '.join(named)}")
-    return list(found.values())
+    return list(found.values()), unlisted
 
 
-def _search(folder: str) -> Iterator[str]:
-    for root, folders, files in os.walk(folder):
+def _search(folder: str, tell: Callable[[OSError], None]) -> Iterator[str]:
+    for root, folders, files in os.walk(folder, onerror=tell):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if name.endswith(SUFFIX):

@@ -26,12 +26,13 @@ def command(paths: tuple[str, ...], check: bool, diff: bool) -> int:
         streamsched fmt examples/
         streamsched fmt --check .
     """
-    schedules = files.find_schedules(paths, excluded_by_settings)
+    schedules, unlisted = files.find_schedules(paths, excluded_by_settings)
+    code = console.say_unread(unlisted)
     wrong = wrong_settings(schedules)
     if wrong:
         console.print_report(wrong, (), sys.stderr)
-        return console.FINDINGS
-    return max(_format(path, check, diff) for path in schedules)
+        return max(code, console.FINDINGS)
+    return max([code, *(_format(path, check, diff) for path in schedules)])
 
 
 def _format(path: str, check: bool, diff: bool) -> int:

@@ -59,8 +59,9 @@ def command(paths: tuple[str, ...], output: str | None, beside: bool, check: boo
 
 def _all_beside(paths: tuple[str, ...], check: bool, target: str | None) -> int:
     """Generate, or check, the file beside each schedule; the worst exit code of all."""
-    code = console.CLEAN
-    for schedule in files.find_schedules(paths, excluded_by_settings):
+    schedules, unlisted = files.find_schedules(paths, excluded_by_settings)
+    code = console.say_unread(unlisted)
+    for schedule in schedules:
         if schedule == STDIN:
             raise click.UsageError("--beside needs a schedule's place; standard input has none")
         output = schedule.removesuffix(SUFFIX) + BESIDE

@@ -75,7 +75,7 @@ def command(
         with console.tracing() as progress:
             return lint(file, target=target, over=over, adjust=choice.over, verbose=verbose, progress=progress)
 
-    schedules, unread = _read(files.find_schedules(paths, _excluded(exclude)))
+    schedules, unread = _read(*files.find_schedules(paths, _excluded(exclude)))
     code = console.ABNORMAL if unread else console.CLEAN
     if fix or unsafe_fixes or diff:
         from streamsched.cli.fixing import Mender
@@ -124,16 +124,16 @@ def _excluded(globs: tuple[str, ...]) -> Callable[[str], bool]:
     return Config(exclude=globs).excludes if globs else excluded_by_settings
 
 
-def _read(paths: Iterable[str]) -> tuple[list[ScheduleFile], list[tuple[str, str]]]:
-    """The schedules that can be read, and those that cannot, with why."""
-    schedules, unread = [], []
+def _read(paths: Iterable[str], unlisted: list[ReadError]) -> tuple[list[ScheduleFile], list[tuple[str, str]]]:
+    """The schedules that can be read, and those that cannot, with why, as folders that are `unlisted`."""
+    schedules, errors = [], list(unlisted)
     for path in paths:
         try:
             schedules.append(read_schedule(path))
         except ReadError as error:
-            console.say(f"error: {error}")
-            unread.append((error.file, str(error)))
-    return schedules, unread
+            errors.append(error)
+    console.say_unread(errors)
+    return schedules, [(error.file, str(error)) for error in errors]
 
 
 def _known(path: str | None) -> Baseline | None:
