@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
+import stat
 import sys
 from dataclasses import dataclass
 
@@ -11,6 +13,20 @@ STDIN = "-"
 STDIN_NAME = "<stdin>"
 SUFFIX = ".sched"
 TRACE_SUFFIX = ".trace.json.gz"
+_HANDED_OVER = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
+
+
+def file_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file.
+
+    Raises OSError, also for what is no regular file and would be waited for: a pipe, a device. Those that a shell
+    hands over by a name of its own, as for `<(command)`, are read.
+    """
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) and not os.fspath(path).startswith(_HANDED_OVER):
+        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def readable_name(path: str) -> str:
@@ -73,8 +89,7 @@ def read_text(path: str) -> str:
 
 def _read(path: str) -> tuple[str, str, str]:
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = file_bytes(path)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ReadError(path, why[:1].lower() + why[1:]) from error

@@ -7,6 +7,7 @@ import importlib.metadata
 import os
 from pathlib import Path
 
+from streamsched.dsl.files import file_bytes
 from streamsched.lsp.document import Document
 
 
@@ -22,7 +23,7 @@ def files(base: str) -> list[str]:
 def names_in(base: str, file: str) -> list[tuple[str, int]]:
     """The classes, functions and variables of a file, each with its line; none of a file that cannot be read."""
     try:
-        tree = ast.parse(Path(base, file).read_bytes())
+        tree = ast.parse(file_bytes(Path(base, file)))
     except (OSError, SyntaxError, ValueError, RecursionError):
         return []
     found: list[tuple[str, int]] = []

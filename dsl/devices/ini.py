@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamsched.dsl.devices.device import GRAPH_STREAMS, Device
+from streamsched.dsl.files import file_bytes
 
 
 class NoDeviceError(Exception):
@@ -12,8 +13,7 @@ class NoDeviceError(Exception):
 def read(path: str) -> Device:
     """The device of the file at `path`. Raises NoDeviceError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        text = file_bytes(path).decode()
     except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a path with a NUL
         why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text"
         raise NoDeviceError(why[:1].lower() + why[1:]) from error

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from streamsched.dsl.diagnostic import Diagnostic
-from streamsched.dsl.files import ScheduleFile
+from streamsched.dsl.files import ScheduleFile, file_bytes
 from streamsched.dsl.lint.stored import pack, unpack
 from streamsched.dsl.lint.told import Told
 
@@ -44,8 +44,7 @@ class Read:
 def read_file(path: str) -> Read:
     """The state of a file."""
     try:
-        with open(path, "rb") as file:
-            return Read("file", path, hashlib.sha256(file.read()).hexdigest())
+        return Read("file", path, hashlib.sha256(file_bytes(path)).hexdigest())
     except OSError:
         return Read("file", path, "")
 

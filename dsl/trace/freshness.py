@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from streamsched.dsl.diagnostic import Diagnostic, Related, Span
+from streamsched.dsl.files import file_bytes
 from streamsched.dsl.trace import loss_rules, saved_rules
 from streamsched.dsl.trace.model import Source, Trace
 from streamsched.dsl.trace.request import EAGER, TraceRequest
@@ -69,7 +69,7 @@ def _mode(eager: bool, wanted: TraceRequest) -> str:
 
 def _has_changed(source: Source, base: str) -> bool:
     try:
-        return bool(source.digest) and text_digest(Path(base, source.path).read_bytes()) != source.digest
+        return bool(source.digest) and text_digest(file_bytes(os.path.join(base, source.path))) != source.digest
     except OSError:
         return False
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
+from streamsched.dsl.files import file_bytes
 from streamsched.dsl.trace.model import Source
 
 
@@ -115,7 +116,7 @@ class Sources:
 
 def _file_digest(path: str) -> str:
     try:
-        return text_digest(Path(path).read_bytes())
+        return text_digest(file_bytes(path))
     except OSError:
         return ""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from streamsched.dsl.diagnostic import Diagnostic, Span
+from streamsched.dsl.files import file_bytes
 from streamsched.dsl.garbage import collector_off
 from streamsched.dsl.trace import saved_rules
 from streamsched.dsl.trace.decode import decode
@@ -43,7 +44,7 @@ def load(path: str | os.PathLike[str], span: Span) -> Loaded:
     """Read a trace; what is wrong with the file is said at `span`."""
     try:
         with collector_off():
-            document = json.loads(gzip.decompress(Path(path).read_bytes()))
+            document = json.loads(gzip.decompress(file_bytes(path)))
     except OSError as error:
         reason = error.strerror or "it is not gzipped"
         return Loaded(None, (saved_rules.unreadable_trace(span, f"the trace {path} cannot be read: {reason}"),))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from streamsched.dsl.files import file_bytes
 from streamsched.dsl.trace.sources import Sources
 
 _IMPORTS_NPU = re.compile(r"^\s*(import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*|from\s+)torch_npu\b", re.MULTILINE)
@@ -36,7 +37,7 @@ def user_code(base: str, sources: Sources, imports_npu: bool, fakes: bool = Fals
 def imports_npu(file: Path) -> bool:
     """Whether a Python file imports torch_npu itself."""
     try:
-        return bool(_IMPORTS_NPU.search(file.read_text(errors="replace")))
+        return bool(_IMPORTS_NPU.search(file_bytes(file).decode(errors="replace")))
     except OSError:
         return False
 

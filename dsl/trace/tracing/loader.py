@@ -202,7 +202,7 @@ def _import_file(session: Session, name: str, span: Span) -> ModuleType | Diagno
     path = Path(session.request.base, name)
     if not path.is_file():
         siblings = [p.name for p in path.parent.glob("*.py")]
-        kind = "a folder" if path.is_dir() else "not there"
+        kind = "a folder" if path.is_dir() else "no regular file" if path.exists() else "not there"
         return model_rules.model_not_found(span, f"{path} is {kind}", did_you_mean(path.name, siblings))
     dotted = _dotted(Path(name), Path(session.request.base))
     if dotted is not None:
