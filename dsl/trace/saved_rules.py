@@ -9,7 +9,7 @@ from streamsched.dsl.rule import Rule, rule
 
 
 @rule("TRC111", "unreadable-trace", Severity.ERROR)
-def unreadable_trace(span: Span, message: str) -> Diagnostic:
+def unreadable_trace(span: Span, message: str, help: str = "") -> Diagnostic:
     """A saved trace cannot be read.
 
     Reports a `.trace.json.gz` file that cannot be opened, is no gzip file, is cut short, or holds something else.
@@ -22,7 +22,7 @@ def unreadable_trace(span: Span, message: str) -> Diagnostic:
     Use instead:
         streamsched trace model.sched       # writes it anew
     """
-    return unreadable_trace.diagnostic(span, message, help=f"make it anew with `streamsched trace {span.file}`")
+    return unreadable_trace.diagnostic(span, message, help=help or f"make it anew with `streamsched trace {span.file}`")
 
 
 @rule("TRC112", "trace-of-other-version", Severity.ERROR)

@@ -47,7 +47,9 @@ def load(path: str | os.PathLike[str], span: Span) -> Loaded:
             document = json.loads(gzip.decompress(file_bytes(path)))
     except OSError as error:
         reason = error.strerror or "it is not gzipped"
-        return Loaded(None, (saved_rules.unreadable_trace(span, f"the trace {path} cannot be read: {reason}"),))
+        message = f"the trace {path} cannot be read: {reason[:1].lower()}{reason[1:]}"
+        closed = "let the user of this command read it" if isinstance(error, PermissionError) else ""
+        return Loaded(None, (saved_rules.unreadable_trace(span, message, closed),))
     except (EOFError, zlib.error):
         return Loaded(None, (saved_rules.unreadable_trace(span, f"the trace {path} is cut short or damaged"),))
     except (ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gzip
 import json
 import subprocess
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from streamsched.dsl.diagnostic import Span
+from streamsched.dsl.trace import store
 from streamsched.dsl.trace.encode import encode
 from streamsched.dsl.trace.model import (
     Instance,
@@ -295,7 +297,7 @@ def test_what_does_not_hold_together_is_not_loaded(tmp_path: Path, damage: Damag
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
-    for path, reason in ((tmp_path / "none", "No such file"), (tmp_path, "Is a directory")):
+    for path, reason in ((tmp_path / "none", "no such file"), (tmp_path, "is a directory")):
         [diagnostic] = load(path, SPAN).diagnostics
         assert diagnostic.code == "TRC111"
         assert reason in diagnostic.message
@@ -331,3 +333,14 @@ def test_reading_needs_no_torch(tmp_path: Path) -> None:
         "assert store.load(sys.argv[1], Span('a', 1, 1, 1, 1)).trace"
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path / "a")], check=True)
+
+
+def test_a_trace_that_may_not_be_read_is_not_to_be_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: object) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(store, "file_bytes", refuse)
+    (found,) = load(tmp_path / "a.trace.json.gz", SPAN).diagnostics
+    assert found.code == "TRC111"
+    assert found.message.endswith("cannot be read: permission denied")
+    assert found.help == "let the user of this command read it"
