@@ -52,7 +52,11 @@ class VirtualGraph:
 
     def replay(self) -> None:
         """Run what was captured, on the current stream."""
-        self.recorder_of.launch("replay", self._reads, self._writes, self._views)
+        recorder = self.recorder_of
+        for number in dict.fromkeys((*self._reads, *self._writes)):
+            if recorder.lacks(number):
+                recorder.replayed_without.append((number, recorder.device.places.here()))
+        recorder.launch("replay", self._reads, self._writes, self._views)
 
     def reset(self) -> None:
         """Forget what was captured."""

@@ -88,6 +88,10 @@ class Memory:
         self._watching[number] = weakref.ref(storage, gone)
         return number
 
+    def is_alive(self, number: int) -> bool:
+        """Whether a tensor is still in it, until everything is forgotten."""
+        return number in self._watching
+
     def forget(self) -> None:
         """Watch nothing any more."""
         self._watching.clear()

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from streamsched.dsl.diagnostic import Span
 from streamsched.dsl.program import via
 from streamsched.dsl.program.steps import StepKind
 from streamsched.dsl.record import collectives
@@ -40,6 +41,7 @@ class Recorder:
         self.as_function = False  # whether the user's code calls an operator of `torch.ops` by itself
         self.refusals = Refusals()
         self.operators = Operators()
+        self.replayed_without: list[tuple[int, Span | None]] = []  # dead memory of a graph, and where that is replayed
         self._silent = 0
 
     @property
@@ -257,6 +259,11 @@ class Recorder:
     def _died(self, number: int) -> None:
         if self.memory.blocks[number].kind in (StorageKind.OP, StorageKind.INPUT):
             self.freed(number)
+
+    def lacks(self, number: int) -> bool:
+        """Whether memory of the device's has gone back to the allocator, and may be another's by now."""
+        block = self.memory.blocks[number]
+        return not (block.on_host or block.captured or self.memory.is_alive(number))
 
     def freed(self, number: int) -> None:
         """Note that memory goes back to the allocator, where it is the device's."""

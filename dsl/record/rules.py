@@ -172,13 +172,57 @@ def other_thread(recorder: Recorder) -> Iterator[Diagnostic]:
             )
 
 
-RULES = (no_side_stream, stream_not_restored, made_each_call, not_seen, other_thread, *event_rules.RULES)
+@rule("AUD108", "graph-input-freed", Severity.ERROR)
+def graph_input_freed(recorder: Recorder) -> Iterator[Diagnostic]:
+    """A graph is replayed after memory that it uses has been freed.
+
+    A graph has the addresses of what it was captured with, and keeps nothing of it alive but what it has allocated by
+    itself. A replay reads, or overwrites, whatever lies at those addresses by then.
+
+    Example:
+
+        x = torch.empty(8, 8, device="cuda")
+        with torch.cuda.graph(graph):
+            y = x @ weight
+        del x
+        graph.replay()
+
+    Use instead an input that lives as long as the graph, and is filled before each replay:
+
+        self.x = torch.empty(8, 8, device="cuda")
+        with torch.cuda.graph(graph):
+            y = self.x @ weight
+        self.x.copy_(x)
+        graph.replay()
+    """
+    deaths = {entry.storage: entry.source for entry in recorder.device.log.entries if entry.kind.value == "free"}
+    for number, place in dict.fromkeys(recorder.replayed_without):
+        if place is not None:
+            name, death = recorder.memory.blocks[number].name, deaths.get(number)
+            yield graph_input_freed.diagnostic(
+                place,
+                f"a graph is replayed that uses `{name}`, which is freed by now",
+                related=(Related(death, f"`{name}` is freed"),) if death is not None else (),
+                notes=("its memory may be another tensor's by then",),
+                help=f"keep `{name}` for as long as the graph is replayed, and fill it before each replay",
+            )
+
+
+RULES = (
+    no_side_stream,
+    stream_not_restored,
+    made_each_call,
+    not_seen,
+    other_thread,
+    graph_input_freed,
+    *event_rules.RULES,
+)
 
 
 def findings(recorder: Recorder, program: Program) -> tuple[Diagnostic, ...]:
     """What the run itself tells; the span of `program` is where forward() begins."""
     found = [*no_side_stream(recorder, program.span)]
-    for each in (stream_not_restored, made_each_call, not_seen, other_thread):
+    for each in (stream_not_restored, made_each_call, not_seen, other_thread, graph_input_freed):
         found += each(recorder)
     for rule_of_events in event_rules.RULES:
         found += rule_of_events(recorder, program)
