@@ -54,10 +54,11 @@ def watched(model: torch.nn.Module, leaves: Leaves, internals: Internals) -> Ite
     chance.clock.begin(lambda: leaves.inside)
 
     def draws(frame: FrameType) -> None:
+        # sympy, which torch reckons with sizes by, draws the order in which it looks at facts.
         outer: FrameType | None = frame
         while outer is not None and outer.f_code.co_filename in _DRAWING:
             outer = outer.f_back
-        if outer is not None:
+        if outer is not None and outer.f_globals.get("__name__", "").partition(".")[0] != "sympy":
             chance.drawn.note(outer, internals)
 
     made = {function: _noting(function, draws) for function in _drawing_functions()}
