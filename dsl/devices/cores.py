@@ -22,6 +22,15 @@ COLLECTIVES = {
     "reduce_scatter_tensor": VECTOR,
     "all_to_all_single": VECTOR,
     "broadcast": VECTOR,
+    # The same as torch.distributed issues them.
+    "allreduce_": VECTOR,
+    "_allgather_base_": VECTOR,
+    "allgather_": VECTOR,
+    "_reduce_scatter_base_": VECTOR,
+    "reduce_scatter_": VECTOR,
+    "alltoall_base_": VECTOR,
+    "alltoall_": VECTOR,
+    "broadcast_": VECTOR,
     # Fused with no product: ops-transformer, the tiling of mc2/moe_distribute_dispatch and _combine.
     "npu_moe_distribute_dispatch": VECTOR,
     "npu_moe_distribute_dispatch_v2": VECTOR,
