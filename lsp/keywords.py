@@ -51,7 +51,7 @@ KEYWORDS = {
     "cost": Keyword("cost GROUP = 120us", "How long a group takes, for predictions."),
     "module": Keyword('module "GLOB"', "Every op inside the module calls that match; a second call is `sub@1`."),
     "op": Keyword('op "GLOB"', "Every op whose operator matches: `mm`, `aten.mm`, `aten.mm.default`."),
-    "value": Keyword('value "NAME"', "The ops of every statement of forward() that binds or updates the name."),
+    "value": Keyword('value "NAME"', "The ops of every statement of forward() that binds the name."),
     "node": Keyword('node "NAME"', "The op of that name in the trace."),
     "line": Keyword('line "model.py:31-40"', "The ops that are issued from those lines."),
     "priority": Keyword("priority INT", "The stream's priority; lower numbers come first."),

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from streamsched.dsl.globs import compile_glob
 from streamsched.dsl.plan.dependence import Dependency, dependencies, held_storages, name_dependencies
-from streamsched.dsl.plan.updates import updates
 from streamsched.dsl.trace.model import NONE, OpKind, Trace
 
 Selection = frozenset[int]
@@ -43,17 +42,15 @@ class TraceIndex:
 
     @cached_property
     def executions(self) -> dict[str, list[Selection]]:
-        """By name: the ops of each execution of each statement that binds or updates it, in program order."""
+        """By bound name: the ops of each execution of each statement that binds it, in program order."""
         ops: dict[tuple[int, int], list[int]] = {}
         for index, op in enumerate(self.trace.ops):
             if op.statement != NONE:
                 ops.setdefault((op.statement, op.visit), []).append(index)
         named: dict[str, list[Selection]] = defaultdict(list)
-        updated = updates(self.trace)
         for (statement, _), members in sorted(ops.items(), key=lambda item: item[1][0]):
             selection = frozenset(members)
-            more = (name for op in members for name in updated.get(op, ()))
-            for name in dict.fromkeys((*self.trace.statements[statement].binds, *more)):
+            for name in self.trace.statements[statement].binds:
                 named[name].append(selection)
         return dict(named)
 
