@@ -56,7 +56,7 @@ def test_raw() -> None:
 
 
 def test_war_in_place() -> None:
-    text = 'stream s\ngroup reader = value "b"\nreader on s\nvalue "a" -> reader\n'
+    text = 'stream s\ngroup reader = value "b"\nreader on s\nvalue "a"[0] -> reader\n'
     t = model()
     t.kernel("changed", inplace="a")
     trace = t.build("changed")
@@ -67,7 +67,7 @@ def test_war_in_place() -> None:
 
 
 def test_waw_of_two_writers() -> None:
-    text = 'stream s\ngroup second = value "two"\nsecond on s\nvalue "buf" -> second\n'
+    text = 'stream s\ngroup second = value "two"\nsecond on s\nvalue "buf"[0] -> second\n'
     t = RandomTraceBuilder()
     t.empty("buf")
     t.fill("one", "buf")
