@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 MARK = "streamsched:"
 """What every such comment contains: a text without it has none."""
 
+_WORD = r"ignore\b(?!-)|[\w-]+(?=\s*[\[=]|\s+[A-Z]{3}\d{3}\b)|(?!unknown\b)[a-zA-Z][\w-]*(?=\s*(?:#|$))|(?=\s*(?:#|$))"
+"""What a comment asks for: `ignore`, or a word alone, or before brackets or a code, that others take for the like. What
+generated code says, its version, and prose ask for nothing."""
+
 _COMMENT = re.compile(
-    r"#+\s*streamsched:\s*(?P<word>ignore\b|\w+(?=\s*\[))\s*(?:\[(?P<codes>[^\]]*)\])?\s*(?P<reason>.*)"
+    rf"#+\s*streamsched:\s*(?P<word>{_WORD})\s*(?:\[(?P<codes>[^\]]*)\])?\s*(?P<reason>.*?)\s*(?=#+\s*streamsched:|$)"
 )
 _CODE = re.compile(r"[^\s,]+")
 
@@ -131,10 +135,9 @@ def _lines(node: ast.stmt) -> _Lines:
 def _ignores(comments: Iterable[Comment], statements: list[_Lines]) -> list[Ignore]:
     found = []
     for comment in comments:
-        match = _COMMENT.search(comment.text) if MARK in comment.text else None
-        if match is not None:
+        if MARK in comment.text:
             lines = _lines_of(comment, statements)
-            found.append(_ignore(comment.span, match, lines.first, lines.last))
+            found += [_ignore(comment.span, m, lines.first, lines.last) for m in _COMMENT.finditer(comment.text)]
     return found
 
 

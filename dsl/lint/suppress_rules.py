@@ -84,7 +84,7 @@ def invalid_ignore(ignores: Sequence[Ignore], known: Collection[str]) -> Iterato
     """
     for ignore in ignores:
         if ignore.word != "ignore":
-            message = f"`{ignore.word}` is nothing that a comment can ask for"
+            message = f"`{ignore.word}` is nothing that a comment can ask for" if ignore.word else "this comment asks for nothing"
             yield invalid_ignore.diagnostic(ignore.span, message, help=_HOW)
         elif not ignore.codes:
             yield invalid_ignore.diagnostic(ignore.span, "this comment names no rule to ignore", help=_HOW)
@@ -94,6 +94,10 @@ def invalid_ignore(ignores: Sequence[Ignore], known: Collection[str]) -> Iterato
 
 
 def _unknown(code: Code, known: Collection[str]) -> Diagnostic:
+    family = sorted(each for each in known if each.rstrip("0123456789") == code.text)
+    if family:
+        message = f"`{code.text}` is a family of rules; a comment names each rule that it ignores"
+        return invalid_ignore.diagnostic(code.span, message, help=f"its rules are {', '.join(family)}")
     guess = nearest(code.text, known)
     fix = Fix(f"write `{guess}`", (Edit(code.span, guess),)) if guess else None
     advice = did_you_mean(code.text, known) or "`streamsched explain` lists them all"
