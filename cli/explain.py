@@ -17,18 +17,20 @@ if TYPE_CHECKING:
 def command(code: str | None) -> int:
     """Explain a rule: what it finds, why that is bad, and what to write instead.
 
-    CODE is a rule's code or name; without one, all rules are listed.
+    CODE is a rule's code or name. For a family, like ORD, its rules are listed; without CODE, all are.
 
     \b
     Example:
         streamsched explain ORD101
         streamsched explain missing-edge
+        streamsched explain ORD
     """
     from streamsched.dsl.rules import ALL, find
 
-    if code is None:
-        for rule in ALL.values():
-            click.echo(f"{rule.code}  {rule.severity.value:<7}  {rule.name}: {rule.summary}")
+    family = [rule for rule in ALL.values() if code is None or rule.code.rstrip("0123456789") == code.upper()]
+    for rule in family:
+        click.echo(f"{rule.code}  {rule.severity.value:<7}  {rule.name}: {rule.summary}")
+    if code is None or family:
         return console.CLEAN
     found = find(code)
     if found is None:

@@ -102,10 +102,11 @@ def _limits(program: Program, unit: Unit) -> str:
 
 @rule("RES102", "limit-above-device", Severity.WARNING)
 def limit_above_device(facts: Facts) -> Iterator[Diagnostic]:
-    """A stream may use more cores than the device has.
+    """A stream, a collective or an op in batch mode is said to use more cores than the device has.
 
-    The limit does nothing: at best the stream gets all cores, at worst the call that sets it fails. Mostly the schedule
-    was written for another device.
+    The limit of a stream does nothing: at best it gets all cores, at worst the call that sets it fails. What an op is
+    said to hold makes it collide with whatever holds cores beside it. Mostly the schedule was written for another
+    device.
 
     Example:
 

@@ -55,7 +55,7 @@ def unknown_rule(span: Span, selector: str, known: Collection[str]) -> Diagnosti
 
 @rule("CFG103", "invalid-setting", Severity.ERROR)
 def invalid_setting(span: Span, what: str, help: str | None = None) -> Diagnostic:
-    """A setting's value is not what the setting takes, or the file is no TOML.
+    """A setting's value is not what the setting takes, or the file is no TOML, or cannot be read.
 
     Example:
 

@@ -69,8 +69,8 @@ def ignore_without_reason(ignores: Sequence[Ignore]) -> Iterator[Diagnostic]:
 def invalid_ignore(ignores: Sequence[Ignore], known: Collection[str]) -> Iterator[Diagnostic]:
     """A comment that begins with `streamsched:` and suppresses nothing, as it names no rule that there is.
 
-    Rules are named by their codes, in brackets. There is no comment that ignores all of them: it would hide what
-    nobody has seen.
+    Rules are named by their codes, in brackets, each by itself. There is no comment that ignores a family, or all of
+    them: it would hide what nobody has seen. A sentence behind `streamsched:` is a comment like any other.
 
     Example:
 

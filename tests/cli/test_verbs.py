@@ -204,6 +204,11 @@ def test_explain_finds_a_rule_by_code_and_by_name(word: str, project: Path, run:
     assert "Example:" in result.out
 
 
+def test_explain_lists_the_rules_of_a_family(project: Path, run: Run) -> None:
+    codes = [line.split()[0] for line in run("explain", "mem").out.splitlines()]
+    assert "MEM101" in codes and all(code.startswith("MEM") for code in codes)
+
+
 def test_explain_lists_every_rule(project: Path, run: Run) -> None:
     from streamsched.dsl.rules import ALL
 
