@@ -84,7 +84,11 @@ def invalid_ignore(ignores: Sequence[Ignore], known: Collection[str]) -> Iterato
     """
     for ignore in ignores:
         if ignore.word != "ignore":
-            message = f"`{ignore.word}` is nothing that a comment can ask for" if ignore.word else "this comment asks for nothing"
+            message = (
+                f"`{ignore.word}` is nothing that a comment can ask for"
+                if ignore.word
+                else "this comment asks for nothing"
+            )
             yield invalid_ignore.diagnostic(ignore.span, message, help=_HOW)
         elif not ignore.codes:
             yield invalid_ignore.diagnostic(ignore.span, "this comment names no rule to ignore", help=_HOW)

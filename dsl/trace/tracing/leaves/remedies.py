@@ -42,13 +42,6 @@ def leaf_instead(session: Session, recorder: Recorder, chain: list[BaseException
     return None if path is None else _leaf_at(session, recorder, path)
 
 
-def unless_it_waits(session: Session) -> str:
-    """What is to be added to the advice to make a leaf, where generated code is captured in a graph; else nothing."""
-    if not session.request.captured:
-        return ""
-    return "; if it makes the host wait, npugraph_ex cannot capture it (CAP103), and only an eager target takes it"
-
-
 def leaf_of(session: Session, recorder: Recorder, module: torch.nn.Module) -> Fix | None:
     """The fix that makes a leaf of a module; None for the model itself."""
     path = next((path for path, other in recorder.leaves.root.named_modules() if other is module), "")
@@ -57,8 +50,15 @@ def leaf_of(session: Session, recorder: Recorder, module: torch.nn.Module) -> Fi
 
 def _leaf_at(session: Session, recorder: Recorder, path: str) -> Fix:
     statement = f'leaf "{glob_for(recorder.leaves.root, path)}" from "{_LIKE_FIRST}"'
-    message = f"trace `{path}` as one op: `{statement}`"
+    message = f"trace `{path}` as one op: `{statement}`{_unless_it_waits(session)}"
     return Fix(message, (Edit(session.request.model_span.end, f"\n{statement}"),))
+
+
+def _unless_it_waits(session: Session) -> str:
+    """What is to be added to the advice to make a leaf, where generated code is captured in a graph; else nothing."""
+    if not session.request.captured:
+        return ""
+    return "; if it makes the host wait, npugraph_ex cannot capture it (CAP103), and only an eager target takes it"
 
 
 def _failed(recorder: Recorder, chain: list[BaseException]) -> str | None:
@@ -107,7 +107,7 @@ def picky_kernel(session: Session, recorder: Recorder, chain: list[BaseException
         inside = [frame.f_code.co_filename for frame in failures.frames(error)[-_CHECK_DEPTH:]]
         if any(file.endswith(_META_KERNELS) for file in inside) and _DTYPE_WORDS.search(said(error)):
             leaf = leaf_instead(session, recorder, chain)
-            told = LEAF_ADVICE if leaf is None else leaf.message + unless_it_waits(session)
+            told = LEAF_ADVICE if leaf is None else leaf.message
             return f"give the op a dtype that it takes; or, where it takes this one on the device, {told}"
     return None
 
@@ -117,7 +117,7 @@ def meta_refused(session: Session, recorder: Recorder, chain: list[BaseException
     if not any(_META_WORDS.search(said(error)) for error in chain):
         return None
     leaf = leaf_instead(session, recorder, chain)
-    told = LEAF_ADVICE if leaf is None else leaf.message + unless_it_waits(session)
+    told = LEAF_ADVICE if leaf is None else leaf.message
     return f"it does not run on the meta device, where models are traced: {told}"
 
 

@@ -116,7 +116,7 @@ def test_not_a_module(attempt: Attempt, source: str, message: str) -> None:
     [
         ({"scael": (4,)}, "input `scael` is no parameter of forward(x, scale=1)", "did you mean `scale`?"),
         ({"x": (4,), "zzz": (4,)}, "input `zzz` is no parameter", "its parameters are x, scale"),
-        ({"scale": (4,)}, "missing a required argument: 'x'", None),
+        ({"scale": (4,)}, "missing a required argument: 'x'", "describe it, as in `input x: f32[8, 64]`"),
         ({"x": ("f17", (4,))}, "`f17` of input `x` is no dtype", "did you mean `f16`?"),
     ],
 )
