@@ -30,7 +30,8 @@ def user_code(base: str, sources: Sources, imports_npu: bool, fakes: bool = Fals
     if not npu_stub.npu_runs():
         npu = npu_stub.standing_in() if fakes else npu if imports_npu else _hidden("torch_npu")
     forgotten = registrations.forgotten(sources)
-    with contextlib.redirect_stdout(sys.stderr), forgotten, _fresh_modules(sources), _search_path(base), npu:
+    fresh = _fresh_modules(sources)
+    with contextlib.redirect_stdout(sys.stderr), forgotten, _without_bytecode(), fresh, _search_path(base), npu:
         yield
 
 
@@ -69,6 +70,17 @@ def _fresh_modules(sources: Sources) -> Iterator[None]:
         for name in _own_modules(sources):
             del sys.modules[name]
         sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def _without_bytecode() -> Iterator[None]:
+    """Keep no compiled modules: Python would take them for those of an edit that follows within the second."""
+    before = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 @contextlib.contextmanager

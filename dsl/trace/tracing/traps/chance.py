@@ -8,6 +8,7 @@ import os
 import random
 import secrets
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -102,9 +103,12 @@ def _places(functions: dict[_Function, _Function]) -> Iterator[tuple[ModuleType,
 
 
 def _noting(function: _Function, note: Callable[[FrameType], None]) -> _Function:
+    tracing = threading.get_ident()
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        note(sys._getframe(1))
+        if threading.get_ident() == tracing:
+            note(sys._getframe(1))
         return function(*args, **kwargs)
 
     return call

@@ -398,6 +398,17 @@ def test_the_users_instance_is_not_changed(attempt: Attempt) -> None:
     assert model.training
 
 
+def test_an_edit_within_the_second_is_seen(tmp_path: Path, attempt: Attempt, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python tells by the second and the size whether a module that it has compiled was changed since."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    first = attempt(FINE, x=(4,)).trace
+    second = attempt(FINE.replace("x + scale", "x * scale"), x=(4,)).trace
+    assert first is not None and second is not None
+    assert [first.ops[0].target, second.ops[0].target] == ["aten.add.Tensor", "aten.mul.Tensor"]
+    assert not list(tmp_path.rglob("*.pyc"))
+    assert not sys.dont_write_bytecode
+
+
 def test_two_folders_may_each_have_a_model(tmp_path: Path, attempt: Attempt) -> None:
     first = attempt(FINE, x=(4,)).trace
     second = attempt(FINE.replace("x + scale", "x * scale"), x=(4,)).trace
