@@ -101,11 +101,17 @@ class _Issue:
         written: dict[int, int] = {}
         found: list[int] = []
         for index, step in enumerate(self.program.steps):
-            makers = [written.get(storage, NONE) for storage in step.reads]
-            found.append(max(makers + [touched.get(storage, NONE) for storage in step.writes], default=NONE))
+            last = NONE
+            for storage in step.reads:
+                last = max(last, written.get(storage, NONE))
+            for storage in step.writes:
+                last = max(last, touched.get(storage, NONE))
+            found.append(last)
             if step.runs:
-                touched.update(dict.fromkeys((*step.reads, *step.writes), index))
-                written.update(dict.fromkeys(step.writes, index))
+                for storage in step.reads:
+                    touched[storage] = index
+                for storage in step.writes:
+                    touched[storage] = written[storage] = index
         return found
 
     @cached_property

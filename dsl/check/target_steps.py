@@ -25,6 +25,6 @@ def spelled(facts: Facts, word: str, *kinds: StepKind) -> Iterator[int]:
     seen: set[tuple[int, int]] = set()
     for index in facts.of(*kinds):
         step = facts.program.steps[index]
-        if word in via.words(step) and (step.stream, step.event) not in seen:
+        if step.via and word in via.words(step) and (step.stream, step.event) not in seen:
             seen.add((step.stream, step.event))
             yield index
