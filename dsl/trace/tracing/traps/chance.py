@@ -6,11 +6,9 @@ import contextlib
 import functools
 import os
 import random
-import secrets
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, FrameType, ModuleType
@@ -25,8 +23,8 @@ from streamsched.dsl.trace.tracing.traps.asked import Asked
 _METHODS = tuple((cls, name) for cls in (random.Random, random.SystemRandom) for name in ("random", "getrandbits"))
 """What all other methods of a generator draw with."""
 
-_DRAWING = tuple(str(module.__file__) for module in (random, secrets, uuid))
-"""The files of the standard library whose functions draw on behalf of their callers."""
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+"""Where the standard library lies, whose functions draw and read clocks on behalf of their callers."""
 
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _KEEPING = frozenset({"seed", "get_state", "set_state", "get_bit_generator", "set_bit_generator"})
@@ -54,22 +52,34 @@ def watched(model: torch.nn.Module, leaves: Leaves, internals: Internals) -> Ite
     chance.drawn.begin(lambda: leaves.inside)
     chance.clock.begin(lambda: leaves.inside)
 
-    def draws(frame: FrameType) -> None:
-        # sympy, which torch reckons with sizes by, draws the order in which it looks at facts.
-        outer: FrameType | None = frame
-        while outer is not None and outer.f_code.co_filename in _DRAWING:
-            outer = outer.f_back
-        if outer is not None and outer.f_globals.get("__name__", "").partition(".")[0] != "sympy":
-            chance.drawn.note(outer, internals)
+    def noting(asked: Asked) -> Callable[[FrameType], None]:
+        def note(frame: FrameType) -> None:
+            outer = _on_behalf_of(frame)
+            # sympy, which torch reckons with sizes by, draws the order in which it looks at facts.
+            if outer is not None and outer.f_globals.get("__name__", "").partition(".")[0] != "sympy":
+                asked.note(outer, internals)
 
+        return note
+
+    draws = noting(chance.drawn)
     made = {function: _noting(function, draws) for function in _drawing_functions()}
-    made |= {function: _noting(function, lambda frame: chance.clock.note(frame, internals)) for function in clocks()}
+    made |= {function: _noting(function, noting(chance.clock)) for function in clocks()}
     before = _states(model, leaves)
     with replaced(made), _methods(draws):
         yield chance
     after = _states(model, leaves)
     if not chance.drawn.places:
         chance.moved += [name for name, state in before.items() if after.get(name, state) != state]
+
+
+def _on_behalf_of(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame outside of the standard library: a log record that torch makes is torch's."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not (file.startswith(_STANDARD) and "site-packages" not in file):
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def clocks() -> Iterator[_Function]:

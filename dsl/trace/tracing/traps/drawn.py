@@ -33,7 +33,8 @@ def chances(
     for name in chance.moved:
         message = f"forward() draws random numbers of `{name}` in Python, and what comes of them is built in"
         yield chance_rules.chance_decides(span, message, ())
-    if chance.clock.places and _clock_matters(session, model, inputs, recorder):
+    told = chance.drawn.places or chance.moved  # what is drawn differs from run to run
+    if chance.clock.places and not told and _clock_matters(session, model, inputs, recorder):
         for place in chance.clock.places:
             message = f"{place.code.co_qualname}() reads a clock, and what comes of the time is built in"
             yield chance_rules.chance_decides(span, message, at(session, place, "read here"))
