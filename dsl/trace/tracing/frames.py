@@ -30,11 +30,9 @@ class Internals:
         return known
 
     def _is_internal(self, filename: str) -> bool:
-        if filename.startswith("<"):
+        if filename.startswith(("<", self._torch, _OWN)):
             return True
-        if "site-packages" in filename or "dist-packages" in filename:
-            return filename.startswith(self._torch)
-        return filename.startswith((self._torch, _STDLIB, _OWN))
+        return filename.startswith(_STDLIB) and "site-packages" not in filename and "dist-packages" not in filename
 
 
 def raw_position(code: CodeType, lasti: int) -> tuple[int, int, int, int]:

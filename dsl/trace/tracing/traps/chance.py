@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import os
 import random
 import sys
@@ -73,8 +74,10 @@ def watched(model: torch.nn.Module, leaves: Leaves, internals: Internals) -> Ite
 
 
 def _on_behalf_of(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame outside of the standard library: a log record that torch makes is torch's."""
-    while frame is not None:
+    """The innermost frame outside of the standard library; None for what Python calls by itself when it collects
+    garbage, as those have it do who measure that."""
+    collecting = [getattr(callback, "__code__", None) for callback in gc.callbacks]
+    while frame is not None and frame.f_code not in collecting:
         file = frame.f_code.co_filename
         if not (file.startswith(_STANDARD) and "site-packages" not in file):
             return frame

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import time
@@ -107,6 +108,20 @@ def test_a_branch_on_a_clock(attempt: Attempt) -> None:
 def test_a_clock_for_a_log(attempt: Attempt) -> None:
     before = "begun = time.time(); logging.getLogger('x').warning('%s', time.time() - begun)"
     assert warned(attempt, "x * 2", before) == ()
+
+
+def test_a_clock_for_the_collection_of_garbage(attempt: Attempt) -> None:
+    """Libraries that measure it are called in the middle of whatever runs."""
+
+    def measured(*_: object) -> None:
+        time.perf_counter()
+
+    gc.callbacks.append(measured)
+    try:
+        (found,) = warned(attempt, "x * time.time()", "import gc; gc.collect()")
+    finally:
+        gc.callbacks.remove(measured)
+    assert found.message == "Part.forward() reads a clock, and what comes of the time is built in"
 
 
 def test_a_leaf_draws_for_itself(attempt: Attempt) -> None:
