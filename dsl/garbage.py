@@ -7,6 +7,11 @@ import gc
 from collections.abc import Iterator
 
 
+def keep_all() -> None:
+    """Have later searches pass over everything that is there now, in a process that will hold it for long."""
+    gc.freeze()
+
+
 @contextlib.contextmanager
 def collector_off() -> Iterator[None]:
     """Put the search off: traces, programs and what is made of them are millions of small objects without cycles, which

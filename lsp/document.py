@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from streamsched.dsl.files import ScheduleFile
+from streamsched.dsl.garbage import keep_all
 from streamsched.dsl.plan.index import TraceIndex
 from streamsched.dsl.plan.select import Selecting
 from streamsched.dsl.syntax.parser import Parsed, Reading, as_schedule, read_statements
@@ -90,6 +91,7 @@ class Traces:
             saved = load(path, document.schedule.span.start)
             index = TraceIndex(saved.trace) if saved.trace is not None else None
             known = self._known[path] = (now, saved, index)
+            keep_all()
         return known[1:]
 
 

@@ -296,6 +296,23 @@ def test_what_does_not_hold_together_is_not_loaded(tmp_path: Path, damage: Damag
     assert (code, message) == ("TRC111", "the trace PATH is damaged")
 
 
+def test_a_seal_is_for_what_nobody_has_edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[object] = []
+    monkeypatch.setattr(store, "check", checked.append)
+    path = tmp_path / "a.trace.json.gz"
+    save(example(), path)
+    assert load(path, SPAN).trace == example() and not checked
+    text = gzip.decompress(path.read_bytes())
+    document = json.loads(text)
+    unsealed = json.dumps({key: value for key, value in document.items() if key != "seal"}).encode()
+    for edited in (text.replace(b"watch out", b"watch it!", 1), text[:-4] + b'00"}', unsealed):
+        assert edited != text
+        path.write_bytes(gzip.compress(edited))
+        before = len(checked)
+        load(path, SPAN)
+        assert len(checked) == before + 1
+
+
 def test_missing_file_and_folder(tmp_path: Path) -> None:
     for path, reason in ((tmp_path / "none", "no such file"), (tmp_path, "is a directory")):
         [diagnostic] = load(path, SPAN).diagnostics
