@@ -7,9 +7,11 @@ import functools
 import gc
 import os
 import random
+import secrets
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import BuiltinMethodType, FrameType, ModuleType
@@ -24,8 +26,8 @@ from streamsched.dsl.trace.tracing.traps.asked import Asked
 _METHODS = tuple((cls, name) for cls in (random.Random, random.SystemRandom) for name in ("random", "getrandbits"))
 """What all other methods of a generator draw with."""
 
-_STANDARD = os.path.dirname(os.__file__) + os.sep
-"""Where the standard library lies, whose functions draw and read clocks on behalf of their callers."""
+_DRAWING = tuple(str(module.__file__) for module in (random, secrets, uuid))
+"""The files of the standard library whose functions draw on behalf of their callers; others draw for themselves."""
 
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _KEEPING = frozenset({"seed", "get_state", "set_state", "get_bit_generator", "set_bit_generator"})
@@ -74,12 +76,11 @@ def watched(model: torch.nn.Module, leaves: Leaves, internals: Internals) -> Ite
 
 
 def _on_behalf_of(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame outside of the standard library; None for what Python calls by itself when it collects
-    garbage, as those have it do who measure that."""
+    """The innermost frame outside of the files that draw for others; None for what Python calls by itself when it
+    collects garbage, as those have it do who measure that."""
     collecting = [getattr(callback, "__code__", None) for callback in gc.callbacks]
     while frame is not None and frame.f_code not in collecting:
-        file = frame.f_code.co_filename
-        if not (file.startswith(_STANDARD) and "site-packages" not in file):
+        if frame.f_code.co_filename not in _DRAWING:
             return frame
         frame = frame.f_back
     return None

@@ -88,7 +88,9 @@ def test_a_generator_of_numpy_s(attempt: Attempt, draw: str, name: str) -> None:
     assert found.message == f"forward() draws random numbers of `{name}` in Python, and what comes of them is built in"
 
 
-@pytest.mark.parametrize("nothing", ["np.random.default_rng(3).random()", "2.0"])
+@pytest.mark.parametrize(
+    "nothing", ["np.random.default_rng(3).random()", "2.0", "min(len(__import__('tempfile').mktemp()), 1)"]
+)
 def test_what_is_the_same_each_time(attempt: Attempt, nothing: str) -> None:
     assert warned(attempt, f"x * {nothing}") == ()
 
